@@ -1,0 +1,1 @@
+"""Bring-up, coordination and the drex command."""

@@ -1,0 +1,1 @@
+"""Running the main job from a terminal."""

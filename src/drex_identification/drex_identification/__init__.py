@@ -1,0 +1,1 @@
+"""Mass identification by pushing."""

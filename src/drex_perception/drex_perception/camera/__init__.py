@@ -1,0 +1,1 @@
+"""Camera model and depth pictures."""

@@ -1,0 +1,1 @@
+"""Model-based 6-DoF tracking."""

@@ -1,0 +1,1 @@
+"""Force law and grasp execution."""

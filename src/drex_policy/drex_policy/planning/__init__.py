@@ -1,0 +1,1 @@
+"""Grasp planning from the twin's geometry."""

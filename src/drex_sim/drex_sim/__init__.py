@@ -1,0 +1,1 @@
+"""Twins, the simulated rig and what every D-REX package shares."""

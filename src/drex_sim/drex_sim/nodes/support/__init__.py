@@ -1,0 +1,1 @@
+"""What every D-REX node is built from."""

@@ -1,0 +1,1 @@
+"""RGB-D pictures of the simulated rig."""

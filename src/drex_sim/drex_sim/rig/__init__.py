@@ -1,0 +1,1 @@
+"""The simulated rig: MuJoCo model, imperfections, stepping."""

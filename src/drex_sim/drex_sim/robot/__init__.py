@@ -1,0 +1,1 @@
+"""Robot protocols, names, kinematics and limits."""

@@ -1,0 +1,1 @@
+"""Digital copies of objects: format, library, loading."""

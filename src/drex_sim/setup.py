@@ -1,0 +1,29 @@
+from glob import glob
+
+from setuptools import find_packages, setup
+
+NAME = "drex_sim"
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    packages=find_packages(exclude=["test", "test.*"]),
+    package_data={NAME: ["py.typed", "**/*.yaml", "**/*.html", "**/*.jinja"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
+        ("share/" + NAME, ["package.xml"]),
+        ("share/" + NAME + "/launch", glob("launch/*.py")),
+        ("share/" + NAME + "/config", glob("config/*")),
+    ],
+    zip_safe=True,
+    maintainer="D-REX for ROS 2 maintainers",
+    maintainer_email="maintainers@example.org",
+    description="Twins, MuJoCo rig and the shared robot protocols of D-REX.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            "rig_node = drex_sim.nodes.rig_node:main",
+            "twin_server = drex_sim.nodes.twin_server:main",
+        ],
+    },
+)
