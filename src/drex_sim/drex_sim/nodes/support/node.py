@@ -90,7 +90,7 @@ class DrexNode(LifecycleNode):
         if not self.has_parameter(name):
             try:
                 self.declare_parameter(name, default, ParameterDescriptor(description=description))
-            except Exception as error:  # noqa: BLE001  reported with its trace
+            except Exception as error:
                 raise ConfigError(
                     f"parameter {name} of {self.get_name()}: {error}; a {type(default).__name__} is needed"
                 ) from error
