@@ -8,6 +8,15 @@ import time
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Float64, String
+from std_srvs.srv import Trigger
+
+from drex_msgs.action import ExecutePush
 from drex_sim.errors import CancelledError, MotionError, PushError
 from drex_sim.nodes.support import (
     RELIABLE,
@@ -19,15 +28,6 @@ from drex_sim.nodes.support import (
     run_action_goal,
     wait_for,
 )
-from rclpy.action import ActionClient
-from rclpy.executors import MultiThreadedExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Float64, String
-from std_srvs.srv import Trigger
-
-from drex_msgs.action import ExecutePush
 
 
 class Worker(DrexNode):

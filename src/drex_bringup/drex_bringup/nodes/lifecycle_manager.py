@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
@@ -13,9 +14,10 @@ from rcl_interfaces.msg import Log
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.client import Client
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
 from rclpy.timer import Timer
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -34,6 +36,8 @@ NODES = (
     "recorder",
     "coordinator",
 )
+ERROR_LEVEL = 40
+"""rcl_interfaces/Log: ERROR."""
 MOVERS = ("coordinator", "grasp_server", "push_executor")
 """Nodes that may not run without the supervisor."""
 
@@ -65,6 +69,7 @@ class LifecycleManager(Node):
         self._problem = "the nodes are still starting"
         self._ready = False
         self._closing = threading.Event()
+        self.failed = threading.Event()
         self.create_subscription(Log, "/rosout", self._on_log, QoSProfile(depth=200), callback_group=self.group)
         self.create_subscription(
             String, "heartbeat", self._on_heartbeat, QoSProfile(depth=50), callback_group=self.group
@@ -95,6 +100,7 @@ class LifecycleManager(Node):
             self._problem = str(error)
             self.get_logger().fatal(self._problem)
             self.shut_down()
+            self.failed.set()
             return
         self._ready, self._problem = True, ""
         self.get_logger().info(f"all {len(self._names)} nodes are active after {time.monotonic() - started:.1f} s")
@@ -117,7 +123,7 @@ class LifecycleManager(Node):
 
     # Watch ---------------------------------------------------------------------------------------------------
     def _on_log(self, message: Log) -> None:
-        if message.level >= Log.ERROR[0] if isinstance(Log.ERROR, bytes) else message.level >= Log.ERROR:
+        if message.level >= ERROR_LEVEL:
             self._complaints[message.name.rsplit(".", 1)[-1]] = message.msg.splitlines()[0]
 
     def _on_heartbeat(self, message: String) -> None:
@@ -146,16 +152,19 @@ class LifecycleManager(Node):
         return response
 
     # End -----------------------------------------------------------------------------------------------------
-    def _deactivate(self, names: list[str]) -> None:
+    def _deactivate(self, names: list[str], budget: float = 3.0) -> None:
         request = ChangeState.Request()
         request.transition.id = Transition.TRANSITION_DEACTIVATE
+        deadline = time.monotonic() + budget
         for name in names:
             if name in self._active:
                 self._active.remove(name)
-            if not self._change[name].service_is_ready():
+            left = deadline - time.monotonic()
+            # On Ctrl-C every process gets the signal: nodes that are already gone need nothing.
+            if left <= 0.0 or not self._change[name].service_is_ready():
                 continue
             try:
-                call_service(self._change[name], request, timeout=2.0)
+                call_service(self._change[name], request, timeout=min(left, 2.0))
             except DrexError as error:
                 self.get_logger().warning(f"node {name} did not deactivate: {error}")
 
@@ -168,18 +177,20 @@ class LifecycleManager(Node):
 
 def main() -> int:
     """Run the node; 0 at Ctrl-C, 1 when a node could not be brought up."""
-    rclpy.init(args=sys.argv)
+    rclpy.init(args=sys.argv, signal_handler_options=SignalHandlerOptions.NO)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     node = LifecycleManager()
     executor = MultiThreadedExecutor(num_threads=4)
     executor.add_node(node)
-    failed = False
-    try:
-        while rclpy.ok() and not failed:
-            executor.spin_once(timeout_sec=0.2)
-            failed = bool(node._closing.is_set())
-    except (KeyboardInterrupt, ExternalShutdownException):
+    spinner = threading.Thread(target=executor.spin, daemon=True)
+    spinner.start()
+    while not ended.wait(0.1) and not node.failed.is_set():
         pass
+    if not node.failed.is_set():
+        node.shut_down()
     executor.shutdown(timeout_sec=1.0)
     node.destroy_node()
     rclpy.try_shutdown()
-    return 1 if failed else 0
+    return 1 if node.failed.is_set() else 0

@@ -15,12 +15,12 @@ Array = NDArray[np.float64]
 
 BASE_BAND = 1e-4
 """Vertices this near the lowest one belong to the base [m]."""
-MIN_RADIUS = 2e-4
+MIN_RADIUS = 5e-5
 """Radius of the supporting spheres of a sharp edge [m]."""
-CLEARANCE = 2e-4
+CLEARANCE = 1e-4
 """The hull's underside lies this much above the supporting spheres' [m]."""
-MAX_SUPPORTS = 48
-"""Supporting spheres of a round base: its rim is 0.2 % nearer in the worst direction."""
+ROUND_SUPPORTS, OTHER_SUPPORTS = 48, 20
+"""Most supporting spheres of a round base (its rim is 0.2 % nearer in the worst direction) and of others."""
 ROUND_STEPS = 3
 """Rings of vertices that round the hull's bottom edge."""
 
@@ -51,7 +51,7 @@ def true_shape(twin: Twin, truth: Truth) -> TrueShape:
     outline = np.concatenate([piece[piece[:, 2] < bottom + BASE_BAND, :2] for piece in shifted])
     outline = outline[ConvexHull(outline).vertices]
     # Decimating before the inset keeps the inset's corners sharp where the outline's are.
-    supports = inset(_decimate(outline, MAX_SUPPORTS), radius)
+    supports = inset(_decimate(outline, ROUND_SUPPORTS if twin.round_base else OTHER_SUPPORTS), radius)
     return TrueShape(
         tuple(_round_bottom(piece, bottom, radius) for piece in shifted),
         np.column_stack([supports, np.full(len(supports), bottom + radius)]),

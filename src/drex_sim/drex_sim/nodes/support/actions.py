@@ -143,6 +143,6 @@ class ActionRunner:
                 "INTERNAL",
             )
             return self._failure(code, str(error)), isinstance(error, errors.CancelledError)
-        except Exception as error:  # noqa: BLE001  reported with its trace
+        except Exception as error:
             self._node.report_exception(f"{self._name} failed", error)
             return self._failure("INTERNAL", f"{type(error).__name__}: {error}; see the log of {self._name}"), False

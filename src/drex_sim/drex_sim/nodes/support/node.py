@@ -107,7 +107,7 @@ class DrexNode(LifecycleNode):
         except DrexError as error:
             self.get_logger().error(f"{what}: {error}")
             return TransitionCallbackReturn.FAILURE
-        except Exception as error:  # noqa: BLE001  reported with its trace
+        except Exception as error:
             self.report_exception(what, error)
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS

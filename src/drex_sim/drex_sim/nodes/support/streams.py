@@ -123,7 +123,7 @@ class StreamReader:
                 for message in batch:
                     try:
                         stream.on_message(message)
-                    except Exception as error:  # noqa: BLE001  one bad message must not end the stream
+                    except Exception as error:
                         self._node.get_logger().error(
                             f"{stream.subscription.topic_name}: {error}", throttle_duration_sec=2.0
                         )
