@@ -95,10 +95,9 @@ def inset(outline: Array, distance: float) -> Array:
 
 
 def _decimate(outline: Array, limit: int) -> Array:
-    """Drop the flattest corners of a convex outline until at most `limit` are left."""
-    if len(outline) <= limit:
-        return outline
-    angle = np.linspace(-np.pi, np.pi, limit, endpoint=False)
-    directions = np.stack([np.cos(angle), np.sin(angle)], 1)
-    chosen = np.unique(np.argmax(outline @ directions.T, axis=0))
-    return outline[chosen]
+    """Drop the flattest corners of a convex outline, one by one, until at most `limit` are left."""
+    while len(outline) > limit:
+        before, after = outline - np.roll(outline, 1, axis=0), np.roll(outline, -1, axis=0) - outline
+        cut = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+        outline = np.delete(outline, int(np.argmin(cut)), axis=0)
+    return outline

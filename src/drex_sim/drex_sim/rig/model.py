@@ -185,7 +185,7 @@ def _add_object(spec: mujoco.MjSpec, twin: Twin, truth: Truth, shape: TrueShape)
         body.add_geom(
             name=f"support_{i}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(shape.support_radius, 0, 0), pos=centre,
             group=3, mass=0.0, contype=_SUPPORT[0], conaffinity=_SUPPORT[1], condim=3, friction=friction,
-            solref=(0.004, 1.0), solimp=(0.99, 0.999, 1e-4, 0.5, 2.0),
+            priority=1, solref=(0.01, 1.0), solimp=(0.98, 0.995, 1e-4, 0.5, 2.0),
         )
     mesh = spec.add_mesh(
         name="object", uservert=(twin.vertices * truth.scale).ravel(), userface=twin.faces.ravel().astype(np.int32)

@@ -1,12 +1,35 @@
-"""Stand-in for the part of ROS 2 launch that D-REX uses, where the original is absent (docs/setup.md)."""
+"""The part of ROS 2 launch that D-REX's launch files use, for machines without the genuine package."""
 
-from launch._missing import UnsupportedLaunchFeatureError, refuse
-from launch.context import LaunchContext
-from launch.launch_description import LaunchDescription
+from . import (
+    actions,
+    conditions,
+    event_handlers,
+    events,
+    launch_description_sources,
+    substitutions,
+    utilities,
+)
+from .action import Action, LaunchDescription
+from .launch_context import LaunchContext
+from .launch_service import LaunchService
+from .substitutions import SomeSubstitutionsType, Substitution
+from .unsupported import UnsupportedLaunchFeatureError, refuse_names
 
-STAND_IN = True
-"""Tells this package from the original."""
+__all__ = [
+    "Action",
+    "LaunchContext",
+    "LaunchDescription",
+    "LaunchService",
+    "SomeSubstitutionsType",
+    "Substitution",
+    "UnsupportedLaunchFeatureError",
+    "actions",
+    "conditions",
+    "event_handlers",
+    "events",
+    "launch_description_sources",
+    "substitutions",
+    "utilities",
+]
 
-__all__ = ["STAND_IN", "LaunchContext", "LaunchDescription", "UnsupportedLaunchFeatureError"]
-
-__getattr__ = refuse("launch")
+__getattr__ = refuse_names("launch")

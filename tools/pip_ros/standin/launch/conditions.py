@@ -1,40 +1,51 @@
-"""Whether an action is carried out."""
+"""Whether an action runs."""
 
 from __future__ import annotations
 
-from typing import Any
+from .launch_context import LaunchContext
+from .substitutions import SomeSubstitutionsType, describe, perform_substitutions
+from .unsupported import refuse_names
 
-from launch._missing import refuse
-from launch.context import LaunchContext
-from launch.substitutions import perform
-
-
-def _truth(text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered in ("true", "1"):
-        return True
-    if lowered in ("false", "0"):
-        return False
-    raise ValueError(f"condition evaluates to {text!r}; true, false, 1 or 0 is needed")
+__getattr__ = refuse_names("launch.conditions")
 
 
-class IfCondition:
-    """True when the expression says so."""
+class InvalidConditionExpressionError(ValueError):
+    """A condition's text is neither true nor false."""
 
-    def __init__(self, predicate_expression: Any) -> None:
-        self.predicate_expression = predicate_expression
+
+class Condition:
+    """Base of conditions."""
 
     def evaluate(self, context: LaunchContext) -> bool:
-        """Whether the action is carried out."""
-        return _truth(perform(context, self.predicate_expression))
+        """Whether the action is to run."""
+        raise TypeError(f"{type(self).__name__} does not define evaluate()")
+
+
+class IfCondition(Condition):
+    """True for the text true or 1, false for false or 0, in any case of letters."""
+
+    def __init__(self, predicate_expression: SomeSubstitutionsType) -> None:
+        self.expression = predicate_expression
+
+    def evaluate(self, context: LaunchContext) -> bool:
+        """Raises InvalidConditionExpressionError for other text."""
+        text = perform_substitutions(context, self.expression).strip().lower()
+        if text in ("true", "1"):
+            return True
+        if text in ("false", "0"):
+            return False
+        raise InvalidConditionExpressionError(
+            f"condition {describe(self.expression)} is '{text}'; use true, 1, false or 0"
+        )
+
+    def describe(self) -> str:
+        """As written in the launch file."""
+        return f"{type(self).__name__}({describe(self.expression)})"
 
 
 class UnlessCondition(IfCondition):
-    """True when the expression says false."""
+    """The opposite of IfCondition."""
 
     def evaluate(self, context: LaunchContext) -> bool:
-        """Whether the action is carried out."""
+        """Raises InvalidConditionExpressionError for text that is neither true nor false."""
         return not super().evaluate(context)
-
-
-__getattr__ = refuse("launch.conditions")

@@ -1,7 +1,9 @@
-"""Stand-in for the part of launch_ros that D-REX uses (docs/setup.md)."""
+"""The part of ROS 2 launch_ros that D-REX's launch files use, for machines without the genuine package."""
 
-from launch._missing import refuse
+from launch.unsupported import refuse_names
 
-STAND_IN = True
+from . import actions, parameter_descriptions, substitutions
 
-__getattr__ = refuse("launch_ros")
+__all__ = ["actions", "parameter_descriptions", "substitutions"]
+
+__getattr__ = refuse_names("launch_ros")

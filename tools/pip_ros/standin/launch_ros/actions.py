@@ -1,152 +1,159 @@
-"""Nodes and what applies to them."""
+"""ROS nodes, and the namespace, parameters and remappings they share."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
-from ament_index_python.packages import get_package_prefix
-from launch._missing import UnsupportedLaunchFeatureError, refuse
-from launch.actions import Action, ExecuteProcess
-from launch.context import LaunchContext
-from launch.substitutions import Substitution, perform
+from launch.action import Action
+from launch.launch_context import LaunchContext
+from launch.process import ExecuteProcess
+from launch.substitutions import SomeSubstitutionsType, SubstitutionFailure, describe, perform_substitutions
+from launch.unsupported import refuse_names
 
-from launch_ros.parameter_descriptions import ParameterValue
+from .parameter_descriptions import ParameterFile, evaluate, flatten
+from .substitutions import package_prefix
+
+__getattr__ = refuse_names("launch_ros.actions")
 
 
-def join_namespace(outer: str, inner: str) -> str:
-    """Absolute namespaces replace, relative ones extend."""
-    if inner.startswith("/") or not outer:
-        return inner
-    return f"{outer.rstrip('/')}/{inner}" if inner else outer
+def join_namespace(base: str, namespace: str) -> str:
+    """An absolute namespace stays, a relative one goes below the base; '' where both are empty."""
+    if not namespace.startswith("/"):
+        namespace = f"{base}/{namespace}"
+    parts = [part for part in namespace.split("/") if part]
+    return "/" + "/".join(parts) if parts else ""
 
 
 class PushRosNamespace(Action):
-    """Namespace of the nodes that follow in this scope."""
+    """Put the nodes that follow (in this group) into a namespace."""
 
-    def __init__(self, namespace: Any, *, condition: Any = None) -> None:
+    def __init__(self, namespace: SomeSubstitutionsType, *, condition: Any = None) -> None:
         super().__init__(condition=condition)
         self.namespace = namespace
 
     def execute(self, context: LaunchContext) -> None:
-        """Apply it."""
-        context.namespace = join_namespace(context.namespace, perform(context, self.namespace))
+        """Append it to the namespace so far."""
+        configurations = context.launch_configurations
+        base = configurations.get("ros_namespace", "")
+        configurations["ros_namespace"] = join_namespace(base, perform_substitutions(context, self.namespace))
+
+    def describe(self) -> str:
+        """As in the launch file."""
+        return f"PushRosNamespace({describe(self.namespace)})"
 
 
 class SetParameter(Action):
-    """A parameter of all nodes that follow in this scope."""
+    """Set a parameter of the nodes that follow (in this group)."""
 
-    def __init__(self, name: Any, value: Any, *, condition: Any = None) -> None:
+    def __init__(self, name: SomeSubstitutionsType, value: Any, *, condition: Any = None) -> None:
         super().__init__(condition=condition)
-        self.name, self.value = name, value
+        self.name = name
+        self.value = value
 
     def execute(self, context: LaunchContext) -> None:
-        """Apply it."""
-        context.ros_parameters.append((perform(context, self.name), resolve_value(context, self.value)))
+        """Add it; a node's own parameters win."""
+        pair = (perform_substitutions(context, self.name), evaluate(context, self.value))
+        before = context.launch_configurations.get("global_params", [])
+        context.launch_configurations["global_params"] = [*before, pair]
+
+    def describe(self) -> str:
+        """As in the launch file."""
+        return f"SetParameter({describe(self.name)})"
 
 
 class SetRemap(Action):
-    """A remapping of all nodes that follow in this scope."""
+    """Remap a name in the nodes that follow (in this group)."""
 
-    def __init__(self, src: Any, dst: Any, *, condition: Any = None) -> None:
+    def __init__(self, src: SomeSubstitutionsType, dst: SomeSubstitutionsType, *, condition: Any = None) -> None:
         super().__init__(condition=condition)
-        self.src, self.dst = src, dst
+        self.src = src
+        self.dst = dst
 
     def execute(self, context: LaunchContext) -> None:
-        """Apply it."""
-        context.ros_remaps.append((perform(context, self.src), perform(context, self.dst)))
+        """Add it."""
+        pair = (perform_substitutions(context, self.src), perform_substitutions(context, self.dst))
+        before = context.launch_configurations.get("ros_remaps", [])
+        context.launch_configurations["ros_remaps"] = [*before, pair]
 
-
-def resolve_value(context: LaunchContext, value: Any) -> Any:
-    """A parameter's value; text of substitutions is read as YAML unless its type is said."""
-    if isinstance(value, ParameterValue):
-        text = value.value
-        if isinstance(text, Substitution) or (isinstance(text, list | tuple) and value.value_type is str):
-            text = perform(context, text)
-            return yaml.safe_load(text) if value.value_type is None else _typed(text, value.value_type)
-        return text
-    if isinstance(value, Substitution):
-        return yaml.safe_load(perform(context, value))
-    if isinstance(value, list | tuple) and any(isinstance(v, Substitution) for v in value):
-        return yaml.safe_load(perform(context, value))
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _typed(text: str, kind: Any) -> Any:
-    if kind is str:
-        return text
-    value = yaml.safe_load(text)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"parameter value {text!r} is no {kind.__name__}")
-    return value
+    def describe(self) -> str:
+        """As in the launch file."""
+        return f"SetRemap({describe(self.src)}, {describe(self.dst)})"
 
 
 class Node(ExecuteProcess):
-    """A ROS node in a process of its own."""
+    """Run a node of a package."""
 
     def __init__(
-        self, *, executable: Any, package: Any = None, name: Any = None, namespace: Any = None,
-        parameters: Sequence[Any] | None = None, remappings: Sequence[tuple[Any, Any]] | None = None,
-        arguments: Sequence[Any] | None = None, ros_arguments: Sequence[Any] | None = None, **options: Any,
+        self,
+        *,
+        executable: SomeSubstitutionsType,
+        package: SomeSubstitutionsType | None = None,
+        name: SomeSubstitutionsType | None = None,
+        namespace: SomeSubstitutionsType | None = None,
+        exec_name: SomeSubstitutionsType | None = None,
+        parameters: Iterable[Any] | None = None,
+        remappings: Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]] | None = None,
+        ros_arguments: Iterable[SomeSubstitutionsType] | None = None,
+        arguments: Iterable[SomeSubstitutionsType] | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(cmd=[executable], **options)
-        self.package, self.executable, self.node_name, self.namespace = package, executable, name, namespace
-        self.parameters, self.remappings = list(parameters or []), list(remappings or [])
-        self.arguments, self.ros_arguments = list(arguments or []), list(ros_arguments or [])
-
-    def describe(self) -> str:
-        """One line for --print-description."""
-        return f"Node {self.package}/{self.executable}"
-
-    def label(self, context: LaunchContext) -> str:
-        """Name that prefixes the output."""
-        return perform(context, self.node_name or self.executable)
+        super().__init__(cmd=[executable, *(arguments or ())], name=exec_name, **options)
+        self.package = package
+        self.node_name = name
+        self.namespace = namespace
+        self.parameters = list(parameters or ())
+        self.remappings = list(remappings or ())
+        self.ros_arguments = list(ros_arguments or ())
 
     def command(self, context: LaunchContext) -> list[str]:
-        """The command line, with names, parameters and remappings."""
-        executable = perform(context, self.executable)
+        """Program, its arguments, then names, parameters (shared ones first) and remappings as --ros-args."""
+        program, *arguments = super().command(context)
         if self.package is not None:
-            package = perform(context, self.package)
-            path = os.path.join(get_package_prefix(package), "lib", package, executable)
-            if not os.path.isfile(path):
-                raise FileNotFoundError(f"package {package} has no executable {executable} ({path}); build it first")
-            executable = path
-        command = [executable, *[perform(context, a) for a in self.arguments], "--ros-args"]
-        command += [perform(context, a) for a in self.ros_arguments]
-        if self.node_name is not None:
-            command += ["-r", f"__node:={perform(context, self.node_name)}"]
-        inner = perform(context, self.namespace) if self.namespace is not None else ""
-        namespace = join_namespace(context.namespace, inner)
+            program = self._program(perform_substitutions(context, self.package), program)
+        rules = [perform_substitutions(context, argument) for argument in self.ros_arguments]
+        name = None if self.node_name is None else perform_substitutions(context, self.node_name)
+        if name is not None:
+            rules += ["-r", f"__node:={name}"]
+        own = "" if self.namespace is None else perform_substitutions(context, self.namespace)
+        namespace = join_namespace(context.launch_configurations.get("ros_namespace", ""), own)
         if namespace:
-            command += ["-r", f"__ns:={namespace if namespace.startswith('/') else '/' + namespace}"]
-        for src, dst in context.ros_remaps:
-            command += ["-r", f"{src}:={dst}"]
-        for src, dst in self.remappings:
-            command += ["-r", f"{perform(context, src)}:={perform(context, dst)}"]
-        if context.ros_parameters:
-            command += ["--params-file", _parameter_file(dict(context.ros_parameters))]
-        for entry in self.parameters:
-            command += ["--params-file", self._file(context, entry)]
-        return command
+            rules += ["-r", f"__ns:={namespace}"]
+        for parameter, value in context.launch_configurations.get("global_params", []):
+            rules += ["-p", f"{parameter}:={yaml.safe_dump(value, default_flow_style=True).removesuffix('...\n').strip()}"]
+        for number, parameters in enumerate(self.parameters):
+            rules += ["--params-file", str(self._parameter_file(context, parameters, number, namespace, name))]
+        pairs = [(perform_substitutions(context, src), perform_substitutions(context, dst)) for src, dst in self.remappings]
+        for src, dst in [*context.launch_configurations.get("ros_remaps", []), *pairs]:
+            rules += ["-r", f"{src}:={dst}"]
+        return [program, *arguments, "--ros-args", *rules]
 
-    def _file(self, context: LaunchContext, entry: Any) -> str:
-        if isinstance(entry, Mapping):
-            return _parameter_file({perform(context, k): resolve_value(context, v) for k, v in entry.items()})
-        if isinstance(entry, ParameterValue):
-            raise UnsupportedLaunchFeatureError("Node parameters: a bare ParameterValue has no name; use a dict")
-        return perform(context, entry)
+    @staticmethod
+    def _program(package: str, executable: str) -> str:
+        path = package_prefix(package) / "lib" / package / executable
+        if not os.access(path, os.X_OK):
+            raise SubstitutionFailure(f"package '{package}' has no executable '{executable}' ({path})")
+        return str(path)
 
+    def _parameter_file(
+        self, context: LaunchContext, parameters: Any, number: int, namespace: str, name: str | None
+    ) -> Path:
+        """A file as it is, or one written to the launch's log folder from a dictionary."""
+        if not isinstance(parameters, Mapping):
+            file = parameters if isinstance(parameters, ParameterFile) else ParameterFile(parameters)
+            return file.evaluate(context)
+        who = "/**" if name is None else f"{namespace}/{name}"
+        label = who.strip("/*").replace("/", "_") or "node"
+        path = context.service.log.folder / f"{label}_{id(self):x}_{number}.yaml"
+        path.write_text(yaml.safe_dump({who: {"ros__parameters": flatten(context, parameters)}}))
+        return path
 
-def _parameter_file(values: Mapping[str, Any]) -> str:
-    handle, path = tempfile.mkstemp(prefix="launch_params_", suffix=".yaml")
-    with os.fdopen(handle, "w") as stream:
-        yaml.safe_dump({"/**": {"ros__parameters": dict(values)}}, stream)
-    return path
-
-
-__getattr__ = refuse("launch_ros.actions")
+    def describe(self) -> str:
+        """Package, program, name."""
+        parts = [describe(self.package)] if self.package is not None else []
+        parts += [" ".join(describe(part) for part in self.cmd)]
+        parts += [f"name={describe(self.node_name)}"] if self.node_name is not None else []
+        return f"Node({', '.join(parts)})"

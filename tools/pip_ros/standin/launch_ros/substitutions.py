@@ -1,32 +1,44 @@
-"""Substitutions about packages."""
+"""Where ROS packages are."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from ament_index_python.packages import get_package_prefix, get_package_share_directory
-from launch._missing import refuse
-from launch.context import LaunchContext
-from launch.substitutions import Substitution, perform
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.launch_context import LaunchContext
+from launch.substitutions import (
+    SomeSubstitutionsType,
+    Substitution,
+    SubstitutionFailure,
+    describe,
+    perform_substitutions,
+)
+from launch.unsupported import refuse_names
+
+__getattr__ = refuse_names("launch_ros.substitutions")
+
+
+def package_prefix(package: str) -> Path:
+    """Where a package is installed; raises SubstitutionFailure."""
+    try:
+        return Path(get_package_prefix(package))
+    except PackageNotFoundError:
+        raise SubstitutionFailure(
+            f"package '{package}' not found; is it built, and is install/setup.bash sourced?"
+        ) from None
 
 
 class FindPackageShare(Substitution):
-    """Share folder of a package, looked up when it is needed."""
+    """The share folder of a package, looked up when it is needed."""
 
-    def __init__(self, package: Any) -> None:
+    def __init__(self, package: SomeSubstitutionsType) -> None:
         self.package = package
 
     def perform(self, context: LaunchContext) -> str:
-        """The folder."""
-        return get_package_share_directory(perform(context, self.package))
+        """Path of the folder; raises SubstitutionFailure where the package is absent."""
+        package = perform_substitutions(context, self.package)
+        return str(package_prefix(package) / "share" / package)
 
-
-class FindPackagePrefix(FindPackageShare):
-    """Prefix of a package."""
-
-    def perform(self, context: LaunchContext) -> str:
-        """The prefix."""
-        return get_package_prefix(perform(context, self.package))
-
-
-__getattr__ = refuse("launch_ros.substitutions")
+    def describe(self) -> str:
+        """As written in the launch file."""
+        return f"FindPackageShare({describe(self.package)})"
