@@ -56,7 +56,9 @@ class Observation:
     """None: never heard."""
 
 
-def judge(seen: Observation, limits: SafetyLimits, *, pose_timeout: float, require_robot_status: bool = True) -> Trip | None:
+def judge(
+    seen: Observation, limits: SafetyLimits, *, pose_timeout: float, require_robot_status: bool = True
+) -> Trip | None:
     """The first rule that is broken, or None.
 
     Args:
@@ -123,7 +125,9 @@ def _judge_silence(seen: Observation, limits: SafetyLimits, pose_timeout: float)
         return None
     for topic, age in seen.stream_ages.items():
         if age > limits.state_timeout:
-            return Trip(f"stale:{topic}", f"{topic} {_silence(age)} (allowed {limits.state_timeout:.1f} s); check its driver")
+            return Trip(
+                f"stale:{topic}", f"{topic} {_silence(age)} (allowed {limits.state_timeout:.1f} s); check its driver"
+            )
     if seen.pose_age > pose_timeout:
         return Trip(
             "stale:tracked_object",

@@ -31,7 +31,9 @@ from drex_sim.nodes.support import (
 
 VERDICTS = {0: "IDENTIFIED", 1: "PRIOR_DOMINATED", 2: "UNIDENTIFIABLE"}
 STATES = {0: "UNKNOWN", 1: "INITIALIZING", 2: "TRACKING", 3: "LOST"}
-SHARE = {"load": (0.0, 0.02), "track": (0.02, 0.08), "identify": (0.08, 0.6), "grasp": (0.6, 0.95), "report": (0.95, 1.0)}
+SHARE = {
+    "load": (0.0, 0.02), "track": (0.02, 0.08), "identify": (0.08, 0.6), "grasp": (0.6, 0.95), "report": (0.95, 1.0),
+}
 """Progress at the start and the end of each phase."""
 
 
@@ -267,7 +269,8 @@ class Coordinator(DrexNode):
             "force_per_side": result.force_per_side, "slip": result.slip, "weighed_mass": result.weighed_mass,
             "weighed_mass_stddev": result.weighed_mass_stddev, "elapsed": result.elapsed,
             "estimate": {
-                "mass": estimate.mass, "mass_stddev": estimate.mass_stddev, "ci95": [estimate.ci95_low, estimate.ci95_high],
+                "mass": estimate.mass, "mass_stddev": estimate.mass_stddev,
+                "ci95": [estimate.ci95_low, estimate.ci95_high],
                 "verdict": VERDICTS.get(estimate.verdict, str(estimate.verdict)), "reason": estimate.reason,
                 "next_action": estimate.next_action,
             },

@@ -1,112 +1,81 @@
-"""The tracked object as a point cloud with normals, and its registration by small_gicp."""
+"""The surface that scene points are registered to: points with outward normals, from the twin's visual mesh."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import small_gicp
 import trimesh
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy.spatial import ConvexHull
 
-from drex_sim.transforms import inverse
+from drex_sim.errors import TwinError
 from drex_sim.twin import Twin
 
 Array = NDArray[np.float64]
 
-SPACING = 0.003
-"""Mean distance between model points [m]."""
-EDGE_BAND = 0.0035
-"""Model points this near an edge are left out: estimated normals are blurred there [m]."""
+SPACING = 0.0016
+"""Mean distance of surface samples [m]; on flat faces point-to-plane distances do not depend on it."""
+MAX_SAMPLES, MIN_SAMPLES = 24000, 2000
+EDGE_COSINE = 0.99
+"""Samples whose estimated and true normals agree less than this are dropped."""
+CHECK_POINTS = 400
+"""Surface points projected into the picture to see how much of the object is explained."""
 
 
-@dataclass(frozen=True)
-class Registration:
-    """Outcome of one registration."""
+class SurfaceModel:
+    """Samples of a twin's surface, object frame [m]."""
 
-    base_T_object: Array
-    inliers: int
-    residual: float
-    """Root mean square point-to-plane distance of the inliers [m]."""
-    covariance: Array
-    """(6, 6): translation then rotation, base_link axes, about the object's origin [m2, rad2]."""
-
-
-class TrackedModel:
-    """Surface points of a twin, ready for registration."""
-
-    def __init__(self, twin: Twin, seed: int = 0) -> None:
+    def __init__(self, twin: Twin) -> None:
+        self.object_id = twin.id
+        self.com_height = float(twin.com_height)
+        self.height = float(twin.height)
+        self.lower, self.upper = twin.vertices.min(axis=0), twin.vertices.max(axis=0)
+        self.symmetry_axes = np.asarray(twin.symmetry_axes, float).reshape(-1, 3)
         mesh = trimesh.Trimesh(twin.vertices, twin.faces, process=False)
-        mesh.merge_vertices()
-        count = int(np.clip(mesh.area / SPACING**2, 2000, 12000))
-        points, faces = trimesh.sample.sample_surface_even(mesh, count, seed=seed)
-        points, normals = np.asarray(points), np.asarray(mesh.face_normals)[faces]
-        # The underside is never seen, and its normals would draw in points of the table.
-        keep = normals[:, 2] > -0.9
-        points, normals = points[keep], normals[keep]
-        tree = cKDTree(points)
-        smooth = np.ones(len(points), bool)
-        for i, near in enumerate(tree.query_ball_point(points, EDGE_BAND)):
-            smooth[i] = (normals[near] @ normals[i]).min() > 0.8
-        if smooth.sum() < 0.3 * len(points):  # rounded all over: there is nothing but edges
-            smooth[:] = True
-        self.twin = twin
-        self.points, self.normals = points[smooth], normals[smooth]
-        self._cloud = small_gicp.PointCloud(self.points)
-        self._tree = small_gicp.KdTree(self._cloud)
-        small_gicp.estimate_normals(self._cloud, self._tree, num_neighbors=10)
-        self.radius = float(np.linalg.norm(twin.vertices, axis=1).max())
-        """Radius of the sphere about the origin that holds the object [m]."""
-        self._surface = cKDTree(points)
+        count = int(np.clip(mesh.area / SPACING**2, MIN_SAMPLES, MAX_SAMPLES))
+        points, face = trimesh.sample.sample_surface(mesh, count, seed=0)
+        points, normals = np.asarray(points, float), np.asarray(mesh.face_normals, float)[face]
+        if mesh.body_count > 1:
+            outer = ~_inside(points + 5e-4 * normals, twin.pieces)
+            points, normals = points[outer], normals[outer]
+        if len(points) < CHECK_POINTS or not np.isfinite(normals).all():
+            raise TwinError(
+                f"twin {twin.id}: its visual mesh gives {len(points)} usable surface points; at least {CHECK_POINTS}"
+                " and finite normals are needed. Are the triangles degenerate?"
+            )
+        self.cloud, kept = _cloud(points, normals)
+        self.points, self.normals = points[kept], normals[kept]
+        self.tree = small_gicp.KdTree(self.cloud)
+        step = max(1, len(points) // CHECK_POINTS)
+        self.check_points, self.check_normals = points[::step], normals[::step]
 
-    def surface_distance(self, points_object: Array) -> Array:
-        """Distance of points (object frame) to the model's sampled surface [m]."""
-        return self._surface.query(points_object)[0]
-
-    def visible(self, base_T_object: Array, camera: Array) -> NDArray[np.bool_]:
-        """Which model points face a camera at a position (3,) in base_link."""
-        eye = inverse(base_T_object) @ np.append(camera, 1.0)
-        towards = eye[:3] - self.points
-        return np.einsum("ij,ij->i", towards, self.normals) > 0.25 * np.linalg.norm(towards, axis=1)
-
-    def register(self, points: Array, guess: Array, reach: float, iterations: int = 15) -> Registration | None:
-        """Fit the model to points in base_link (N, 3); None when too few are near it.
-
-        Args:
-          points: observed points [m].
-          guess: base_T_object to start from, (4, 4).
-          reach: points farther than this from the model are ignored [m].
-          iterations: at most.
-        """
-        if len(points) < 30:
-            return None
-        # Observed points are moved onto the model: T_target_source is object_T_base.
-        result = small_gicp.align(
-            self._cloud, small_gicp.PointCloud(np.ascontiguousarray(points)), self._tree,
-            init_T_target_source=inverse(guess), registration_type="PLANE_ICP", max_correspondence_distance=reach,
-            num_threads=1, max_iterations=iterations, rotation_epsilon=2e-4, translation_epsilon=5e-5,
-        )
-        inliers = int(result.num_inliers)
-        transform = np.asarray(result.T_target_source)
-        if inliers < 30 or not np.isfinite(transform).all():
-            return None
-        residual = float(np.sqrt(2.0 * result.error / inliers))
-        pose = inverse(transform)
-        return Registration(pose, inliers, residual, _covariance(np.asarray(result.H), residual, pose, points))
+    def plane_distance(self, points_o: Array) -> tuple[Array, Array, Array]:
+        """Nearest surface of each point (N, 3): signed distance along the normal, distance [m], normals (N, 3)."""
+        index, squared = self.tree.batch_knn_search(points_o, 1)
+        nearest = np.asarray(index)[:, 0].astype(np.int64)
+        normals = self.normals[nearest]
+        return np.einsum("ij,ij->i", points_o - self.points[nearest], normals), np.sqrt(np.asarray(squared)[:, 0]), normals
 
 
-def _covariance(hessian: Array, residual: float, pose: Array, points: Array) -> Array:
-    """Covariance from the normal equations.
+def _cloud(points: Array, normals: Array) -> tuple[small_gicp.PointCloud, NDArray[np.bool_]]:
+    """Cloud with the normals small_gicp estimates, without the samples where these are wrong: along sharp edges.
 
-    small_gicp's update is a right perturbation of object_T_base (rotation first): it moves the observed points about
-    base_link's origin, so the rotation's lever is undone here.
+    The library takes no normals from outside. A scene point near an edge then meets the inner part of its face, whose
+    plane is the right one.
     """
-    information = hessian / max(residual, 5e-4) ** 2
-    values, vectors = np.linalg.eigh(information)
-    covariance = (vectors / np.maximum(values, 1e2)) @ vectors.T
-    origin = pose[:3, 3]
-    skew = np.array([[0, -origin[2], origin[1]], [origin[2], 0, -origin[0]], [-origin[1], origin[0], 0]])
-    # Translation of the object's origin = translation + rotation x origin (signs drop out of a covariance).
-    jacobian = np.block([[-skew, np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
-    return jacobian @ covariance @ jacobian.T
+    trial = small_gicp.PointCloud(points)
+    small_gicp.estimate_normals(trial, num_neighbors=8)
+    kept = np.abs(np.einsum("ij,ij->i", np.asarray(trial.normals())[:, :3], normals)) > EDGE_COSINE
+    if kept.sum() < MIN_SAMPLES // 4:
+        kept[:] = True
+    cloud = small_gicp.PointCloud(points[kept])
+    small_gicp.estimate_normals(cloud, num_neighbors=8)
+    return cloud, kept
+
+
+def _inside(points: Array, pieces: tuple[Array, ...]) -> NDArray[np.bool_]:
+    inside = np.zeros(len(points), bool)
+    for piece in pieces:
+        equations = ConvexHull(piece).equations
+        inside |= (points @ equations[:, :3].T + equations[:, 3]).max(axis=1) < -1e-4
+    return inside

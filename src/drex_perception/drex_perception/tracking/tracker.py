@@ -1,4 +1,4 @@
-"""Model-based tracking of one object in depth pictures (CPU back end)."""
+"""Tracking one object in depth pictures: search, frame-to-frame registration, states."""
 
 from __future__ import annotations
 
@@ -6,260 +6,189 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
+from scipy.spatial.transform import Rotation
 
-from drex_perception.camera.depth import Intrinsics, points_in_base, project
-from drex_perception.tracking.model import Registration, TrackedModel
+from drex_perception.camera import Intrinsics, check_depth
+from drex_perception.tracking.cloud import Plane, View, box_corners
+from drex_perception.tracking.config import TrackerConfig
+from drex_perception.tracking.model import SurfaceModel
+from drex_perception.tracking.registration import REFERENCE_DEPTH, Fit, register, visibility
+from drex_perception.tracking.search import search
+from drex_sim.errors import InvalidDataError
 from drex_sim.robot.protocols import TrackingState
-from drex_sim.transforms import from_matrix, rotation_angle
+from drex_sim.transforms import apply, from_matrix, inverse
 from drex_sim.twin import Twin
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrackerConfig:
-    """Settings of the tracker."""
+class Observation:
+    """What the tracker says after a picture."""
 
-    search_lower: tuple[float, float] = (0.25, -0.30)
-    """Lower corner of the table region searched for the object, base_link x and y [m]."""
-    search_upper: tuple[float, float] = (0.75, 0.30)
-    """Upper corner of that region [m]."""
-    table_clearance: float = 0.006
-    """Points lower than this above z = 0 belong to the table [m]."""
-    max_points: int = 1500
-    """Observed points given to the registration."""
-    reach: float = 0.010
-    """Points farther than this from the predicted model are not the object [m]."""
-    fine_reach: float = 0.005
-    """The same in the last step, which keeps a touching finger out [m]."""
-    min_confidence: float = 0.35
-    """Below this share of explained visible points the pose is not trusted."""
-    max_residual: float = 0.004
-    """Above this the pose is not trusted [m]."""
-    max_step: float = 0.03
-    """Largest motion between two pictures [m]."""
-    max_turn: float = 0.35
-    """Largest rotation between two pictures [rad]."""
-    patience: int = 6
-    """Bad pictures in a row after which the object is lost."""
-    position_floor: float = 0.0004
-    """Smallest standard deviation claimed for the position [m]."""
-    rotation_floor: float = 0.003
-    """Smallest standard deviation claimed for the rotation [rad]."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrackingResult:
-    """What one picture tells."""
-
+    stamp: float
+    """Exposure time [s]."""
     state: TrackingState
-    base_T_object: Array
-    """(4, 4); the last good pose unless TRACKING."""
+    base_T_object: Array | None
+    """(4, 4); the last good pose when LOST, None before the object was ever found."""
     covariance: Array
-    """(6, 6) translation then rotation [m2, rad2]."""
+    """(6, 6): translation then rotation, axes of base_link [m2, rad2]."""
     confidence: float
+    """Share of the visible surface that the picture explains, 0..1."""
     residual: float
-    """[m]"""
-    reason: str = ""
-    """Why it is not TRACKING."""
+    """Root mean square point-to-surface distance [m]."""
+    message: str
+    """Why, when not TRACKING."""
 
 
-class ObjectTracker:
-    """Finds the object standing on the table and follows it. Feed pictures in order of time."""
+class Tracker:
+    """Follows one object; call `track` with each depth picture in the order of exposure."""
 
-    def __init__(self, twin: Twin, intrinsics: Intrinsics, base_T_camera: Array, config: TrackerConfig | None = None):
-        self._model = TrackedModel(twin)
-        self._twin = twin
-        self._intrinsics = intrinsics
-        self._base_T_camera = np.asarray(base_T_camera, float)
-        self._config = config or TrackerConfig()
-        self._pose: Array | None = None
-        self._bad = 0
-        self._last: Array | None = None
-        self._reason = "not seen yet"
+    def __init__(
+        self, twin: Twin, intrinsics: Intrinsics, base_T_camera: Array, config: TrackerConfig | None = None
+    ) -> None:
+        """base_T_camera: pose of the optical frame (x right, y down, z forward) in base_link, (4, 4).
+
+        Raises:
+          InvalidDataError: base_T_camera is no rigid transform.
+          TwinError: the twin's mesh cannot be used.
+        """
+        camera = np.asarray(base_T_camera, float)
+        if camera.shape != (4, 4) or not np.isfinite(camera).all() or not np.allclose(
+            camera[:3, :3] @ camera[:3, :3].T, np.eye(3), atol=1e-6
+        ):
+            raise InvalidDataError("base_T_camera is no rigid transform: a finite (4, 4) matrix with a rotation is needed")
+        self.config = config or TrackerConfig()
+        self.model = SurfaceModel(twin)
+        self._view = View(intrinsics=intrinsics, base_T_camera=camera)
+        self.reset()
 
     def reset(self) -> None:
-        """Forget the pose; the next picture starts a search."""
-        self._pose, self._last, self._bad = None, None, 0
+        """Forget the pose: the next picture starts a search."""
+        self._plane: Plane | None = None
+        self._noise = 0.0015
+        self._fit: Fit | None = None
+        self._stamp = -np.inf
+        self._misses = 0
+        self._ever = False
+        self._velocity, self._turn = np.zeros(3), np.zeros(3)
 
-    def update(self, depth: NDArray[np.float32]) -> TrackingResult:
-        """Use the next depth picture (height, width) [m]."""
-        found = None if self._pose is None else self._follow(depth, self._pose)
-        if self._pose is not None and found is None:
-            self._bad += 1
-            if self._bad > self._config.patience:
-                self._pose = None
-        if self._pose is None:
-            found = self._search(depth)
-        if found is None:
-            return self._nothing(TrackingState.INITIALIZING if self._last is None else TrackingState.LOST)
-        registration, confidence = found
-        self._bad, self._pose = 0, registration.base_T_object
-        self._last = self._pose
-        return TrackingResult(
-            state=TrackingState.TRACKING, base_T_object=registration.base_T_object,
-            covariance=self._claimed(registration), confidence=confidence, residual=registration.residual,
-        )
+    def track(self, depth: NDArray[np.generic], stamp: float) -> Observation:
+        """Use one picture.
 
-    def _nothing(self, state: TrackingState) -> TrackingResult:
-        return TrackingResult(
-            state=state, base_T_object=np.eye(4) if self._last is None else self._last, covariance=np.eye(6), confidence=0.0,
-            residual=0.0, reason=self._reason,
-        )
+        Args:
+          depth: (height, width), uint16 [mm] or float32 [m]; 0 or NaN where there is none.
+          stamp: exposure time [s].
 
-    def _claimed(self, registration: Registration) -> Array:
-        c = self._config
-        floor = np.diag([c.position_floor**2] * 3 + [c.rotation_floor**2] * 3)
-        covariance = registration.covariance + floor
-        for axis in self._twin.symmetry_axes:  # turning about it cannot be seen
-            direction = np.concatenate([np.zeros(3), registration.base_T_object[:3, :3] @ np.asarray(axis)])
-            covariance = covariance + np.outer(direction, direction)
-        return covariance
-
-    # Following ----------------------------------------------------------------------------------------------
-    def _follow(self, depth: NDArray[np.float32], pose: Array) -> tuple[Registration, float] | None:
-        points = self._points_near(depth, pose)
-        c = self._config
-        local = (points - pose[:3, 3]) @ pose[:3, :3]
-        points = points[self._model.surface_distance(local) < c.reach + 0.004]
-        points = _thin(points, c.max_points)
-        coarse = self._model.register(points, pose, c.reach)
-        fine = None if coarse is None else self._model.register(points, coarse.base_T_object, c.fine_reach, 8)
-        if fine is None:
-            self._reason = "too few points of the object in the picture"
-            return None
-        fine = self._without_spin(fine, pose)
-        moved = float(np.linalg.norm(fine.base_T_object[:3, 3] - pose[:3, 3]))
-        turned = rotation_angle(pose[:3, :3].T @ fine.base_T_object[:3, :3])
-        if moved > c.max_step or turned > c.max_turn:
-            self._reason = f"the pose jumped by {1e3 * moved:.0f} mm, {np.degrees(turned):.0f} deg"
-            return None
-        return self._judged(depth, fine)
-
-    def _without_spin(self, found: Registration, previous: Array) -> Registration:
-        """Keep the rotation about a symmetry axis as it was: noise makes it wander."""
-        if not self._twin.symmetry_axes:
-            return found
-        axis = np.asarray(self._twin.symmetry_axes[0])
-        before, after = previous[:3, :3], found.base_T_object[:3, :3]
-        a, b = before @ axis, after @ axis
-        v, cosine = np.cross(a, b), float(a @ b)
-        k = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
-        least = np.eye(3) + k + k @ k / max(1.0 + cosine, 1e-9)
-        return Registration(
-            from_matrix(found.base_T_object[:3, 3], least @ before), found.inliers, found.residual, found.covariance
-        )
-
-    def _judged(self, depth: NDArray[np.float32], found: Registration) -> tuple[Registration, float] | None:
-        confidence = self._confidence(depth, found.base_T_object)
-        c = self._config
-        if found.residual > c.max_residual:
-            self._reason = f"residual {1e3 * found.residual:.1f} mm (allowed {1e3 * c.max_residual:.1f} mm)"
-            return None
-        if confidence < c.min_confidence:
-            self._reason = f"confidence {confidence:.2f} (allowed {c.min_confidence:.2f}): occluded or gone"
-            return None
-        return found, confidence
-
-    def _confidence(self, depth: NDArray[np.float32], pose: Array) -> float:
-        """Share of the visible model points where the picture shows the model's surface, or something nearer.
-
-        Something nearer (a hand) neither speaks for nor against the pose and is not counted, unless it hides all.
+        Raises:
+          InvalidDataError: size, type or unit cannot be right; the state is unchanged.
         """
-        camera = self._base_T_camera
-        visible = self._model.visible(pose, camera[:3, 3])
-        points = self._model.points[visible] @ pose[:3, :3].T + pose[:3, 3]
-        pixels = project(points, self._intrinsics, camera)
-        column, row = np.rint(pixels[:, 0]).astype(int), np.rint(pixels[:, 1]).astype(int)
-        inside = (column >= 0) & (column < self._intrinsics.width) & (row >= 0) & (row < self._intrinsics.height)
-        if inside.sum() < 20:
-            return 0.0
-        seen = depth[row[inside], column[inside]]
-        gap = seen - pixels[inside, 2]
-        fits = (seen > 0) & (np.abs(gap) < 0.010)
-        hidden = (seen > 0) & (gap <= -0.010)
-        if hidden.mean() > 0.75:
-            return 0.0
-        return float(fits.sum() / max(1, (~hidden).sum()))
+        check_depth(depth, self._view.intrinsics.width, self._view.intrinsics.height)
+        if not np.any(depth[::8, ::8] > 0):
+            return self._lost(stamp, "the picture holds no depth at all; is the camera covered?")
+        if self._fit is None or self._misses > self.config.patience:
+            return self._search(depth, stamp)
+        return self._follow(depth, stamp)
 
-    def _points_near(self, depth: NDArray[np.float32], pose: Array) -> Array:
-        """Points in the window of the picture that the object can cover, without the table."""
-        centre = project(pose[None, :3, 3], self._intrinsics, self._base_T_camera)[0]
-        reach = (self._model.radius + 0.02) * self._intrinsics.fx / max(centre[2] - self._model.radius, 0.1)
-        r0, r1 = int(max(0, centre[1] - reach)), int(min(self._intrinsics.height, centre[1] + reach))
-        c0, c1 = int(max(0, centre[0] - reach)), int(min(self._intrinsics.width, centre[0] + reach))
-        if r1 - r0 < 4 or c1 - c0 < 4:
-            return np.zeros((0, 3))
-        stride = max(1, int(np.sqrt((r1 - r0) * (c1 - c0) / 25000)))
-        points = points_in_base(depth, self._intrinsics, self._base_T_camera, stride, (r0, r1, c0, c1))
-        return points[points[:, 2] > self._config.table_clearance]
+    def _search(self, depth: NDArray[np.generic], stamp: float) -> Observation:
+        hint = self._fit.base_T_object if self._fit is not None else None
+        found = search(self.model, depth, self._view, self.config, hint)
+        self._plane, self._noise = found.plane, found.noise
+        if found.fit is None:
+            if self._ever:
+                return self._lost(stamp, found.message)
+            return self._say(stamp, TrackingState.INITIALIZING, None, 0.0, found.message)
+        pose = found.fit.base_T_object
+        if self._fit is not None:
+            pose = self._keep_turn(self._fit.base_T_object, pose)
+        self._velocity, self._turn = np.zeros(3), np.zeros(3)
+        self._accept(_with_pose(found.fit, pose), stamp)
+        shares = visibility(self.model, pose, depth, self._view, self._gate(pose))
+        return self._say(stamp, TrackingState.TRACKING, self._fit, shares.explained, "")
 
-    # Finding ------------------------------------------------------------------------------------------------
-    def _search(self, depth: NDArray[np.float32]) -> tuple[Registration, float] | None:
-        """Cluster of points on the table whose shape fits the standing twin best."""
-        c = self._config
-        points = points_in_base(depth, self._intrinsics, self._base_T_camera, stride=2)
-        lower, upper = np.asarray(c.search_lower), np.asarray(c.search_upper)
-        inside = ((points[:, :2] > lower) & (points[:, :2] < upper)).all(axis=1)
-        inside &= (points[:, 2] > c.table_clearance) & (points[:, 2] < self._twin.height + 0.05)
-        points = points[inside]
-        best: tuple[float, Registration] | None = None
-        for cluster in _clusters(points, lower, upper):
-            for guess in self._guesses(cluster):
-                found = self._fit(cluster, guess)
-                if found is not None and (best is None or found[0] < best[0]):
-                    best = found
-        if best is None:
-            self._reason = "nothing on the table has the object's height"
-            return None
-        return self._judged(depth, best[1])
+    def _follow(self, depth: NDArray[np.generic], stamp: float) -> Observation:
+        assert self._fit is not None and self._plane is not None
+        config, last = self.config, self._fit.base_T_object
+        gap = float(np.clip(stamp - self._stamp, 0.0, 0.2))
+        predicted = from_matrix(
+            last[:3, 3] + gap * self._velocity, Rotation.from_rotvec(gap * self._turn).as_matrix() @ last[:3, :3]
+        )
+        window = self._view.window(
+            apply(predicted, box_corners(self.model.lower, self.model.upper)), config.crop_margin, config.grid
+        )
+        if window is None:
+            return self._miss(stamp, f"{self.model.object_id} left the picture")
+        points = self._view.points(depth, *window)
+        sigma = self._sigma(predicted)
+        points = points[self._plane.above(points) > max(0.003, 3.0 * sigma)]
+        fit = register(self.model, predicted, points, config, sigma, config.capture)
+        if fit is None:
+            return self._miss(stamp, f"fewer than {config.min_points} points fit {self.model.object_id}")
+        shares = visibility(self.model, fit.base_T_object, depth, self._view, self._gate(fit.base_T_object))
+        if shares.contradiction > config.max_seen_through:
+            return self._miss(stamp, f"{shares.contradiction:.0%} of the surface is seen through")
+        if shares.explained < config.min_confidence:
+            return self._miss(
+                stamp, f"only {shares.explained:.0%} of the surface is explained ({shares.occluded:.0%} is hidden)"
+            )
+        if fit.residual > max(config.max_residual_sigmas * sigma, config.min_gate):
+            return self._miss(stamp, f"residual {1e3 * fit.residual:.1f} mm is above the noise")
+        fit = _with_pose(fit, self._keep_turn(last, fit.base_T_object))
+        self._learn_velocity(last, fit.base_T_object, stamp - self._stamp)
+        self._accept(fit, stamp)
+        return self._say(stamp, TrackingState.TRACKING, fit, shares.explained, "")
 
-    def _guesses(self, cluster: Array) -> list[Array]:
-        """Upright poses over all yaws, the model's front pushed behind the points the camera sees."""
-        if abs(cluster[:, 2].max() - self._twin.height) > 0.15 * self._twin.height + 0.012:
-            return []
-        middle = (cluster[:, :2].min(axis=0) + cluster[:, :2].max(axis=0)) / 2
-        away = middle - self._base_T_camera[:2, 3]
-        away /= np.linalg.norm(away)
-        yaws = [0.0] if self._twin.symmetry_axes else np.arange(0.0, 2 * np.pi, np.radians(22.5))
-        poses = []
-        for yaw in yaws:
-            cosine, sine = np.cos(yaw), np.sin(yaw)
-            rotation = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1.0]])
-            depth_along = (self._twin.vertices @ rotation.T)[:, :2] @ away
-            front = np.quantile(cluster[:, :2] @ away, 0.02)
-            centre = middle + away * (front - depth_along.min() - middle @ away)
-            poses.append(from_matrix([*centre, self._twin.com_height], rotation))
-        return poses
+    def _accept(self, fit: Fit, stamp: float) -> None:
+        self._fit, self._stamp, self._misses, self._ever = fit, stamp, 0, True
 
-    def _fit(self, cluster: Array, guess: Array) -> tuple[float, Registration] | None:
-        points = _thin(cluster, 600)
-        c = self._config
-        found = self._model.register(points, guess, 0.03, 25)
-        if found is None or found.base_T_object[2, 2] < 0.97:
-            return None
-        found = self._model.register(points, found.base_T_object, c.reach, 15)
-        if found is None or found.base_T_object[2, 2] < 0.98:
-            return None
-        local = (points - found.base_T_object[:3, 3]) @ found.base_T_object[:3, :3]
-        distance = np.minimum(self._model.surface_distance(local), 0.02)
-        lift = abs(found.base_T_object[2, 3] - self._twin.com_height)
-        return float(np.sqrt(np.mean(distance**2)) + lift), found
+    def _learn_velocity(self, last: Array, pose: Array, gap: float) -> None:
+        if gap <= 1e-4:
+            return
+        velocity = (pose[:3, 3] - last[:3, 3]) / gap
+        turn = Rotation.from_matrix(pose[:3, :3] @ last[:3, :3].T).as_rotvec() / gap
+        self._velocity = _bounded(0.5 * self._velocity + 0.5 * velocity, self.config.max_speed)
+        self._turn = _bounded(0.5 * self._turn + 0.5 * turn, self.config.max_turn)
+
+    def _keep_turn(self, last: Array, pose: Array) -> Array:
+        """Freeze the turn about a symmetry axis: the least rotation from the last pose that gives the same axis."""
+        if len(self.model.symmetry_axes) == 0:
+            return pose
+        axis = self.model.symmetry_axes[0]
+        before, after = last[:3, :3] @ axis, pose[:3, :3] @ axis
+        swing = np.cross(before, after)
+        sine, cosine = np.linalg.norm(swing), float(before @ after)
+        vector = swing / sine * np.arctan2(sine, cosine) if sine > 1e-12 else np.zeros(3)
+        return from_matrix(pose[:3, 3], Rotation.from_rotvec(vector).as_matrix() @ last[:3, :3])
+
+    def _sigma(self, base_T_object: Array) -> float:
+        """Depth noise at a pose [m]."""
+        away = apply(inverse(self._view.base_T_camera), base_T_object[:3, 3])[2]
+        return self._noise * float(away / REFERENCE_DEPTH) ** 2
+
+    def _gate(self, base_T_object: Array) -> float:
+        return max(self.config.gate_sigmas * self._sigma(base_T_object), self.config.min_gate)
+
+    def _miss(self, stamp: float, why: str) -> Observation:
+        self._misses += 1
+        self._velocity, self._turn = 0.5 * self._velocity, 0.5 * self._turn
+        return self._lost(stamp, why)
+
+    def _lost(self, stamp: float, why: str) -> Observation:
+        state = TrackingState.LOST if self._ever else TrackingState.INITIALIZING
+        return self._say(stamp, state, self._fit, 0.0, why)
+
+    def _say(self, stamp: float, state: TrackingState, fit: Fit | None, confidence: float, message: str) -> Observation:
+        return Observation(
+            stamp=stamp, state=state, base_T_object=None if fit is None else fit.base_T_object.copy(),
+            covariance=np.eye(6) if fit is None else fit.covariance, confidence=float(confidence),
+            residual=0.0 if fit is None else fit.residual, message=message,
+        )
 
 
-def _thin(points: Array, count: int) -> Array:
-    return points if len(points) <= count else points[:: int(np.ceil(len(points) / count))]
+def _with_pose(fit: Fit, pose: Array) -> Fit:
+    return Fit(base_T_object=pose, inliers=fit.inliers, residual=fit.residual, covariance=fit.covariance)
 
 
-def _clusters(points: Array, lower: Array, upper: Array, cell: float = 0.008) -> list[Array]:
-    """Points grouped by connected cells of the table, largest group first."""
-    if len(points) < 60:
-        return []
-    index = ((points[:, :2] - lower) / cell).astype(int)
-    grid = np.zeros((np.ceil((upper - lower) / cell).astype(int) + 1), bool)
-    grid[index[:, 0], index[:, 1]] = True
-    labels, count = ndimage.label(grid, structure=np.ones((3, 3)))
-    of_point = labels[index[:, 0], index[:, 1]]
-    groups = [points[of_point == k] for k in range(1, count + 1)]
-    return sorted((g for g in groups if len(g) >= 60), key=len, reverse=True)[:4]
+def _bounded(vector: Array, limit: float) -> Array:
+    length = float(np.linalg.norm(vector))
+    return vector if length <= limit else vector * (limit / length)

@@ -1,1 +1,1 @@
-"""RGB-D pictures of the simulated rig."""
+"""RGB-D pictures of the rig and the imperfections of a depth camera."""

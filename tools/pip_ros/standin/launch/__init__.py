@@ -16,6 +16,7 @@ from .substitutions import SomeSubstitutionsType, Substitution
 from .unsupported import UnsupportedLaunchFeatureError, refuse_names
 
 __all__ = [
+    "STAND_IN",
     "Action",
     "LaunchContext",
     "LaunchDescription",
@@ -31,5 +32,8 @@ __all__ = [
     "substitutions",
     "utilities",
 ]
+
+STAND_IN = True
+"""Tells this package from the genuine one."""
 
 __getattr__ = refuse_names("launch")

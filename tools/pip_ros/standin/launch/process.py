@@ -74,7 +74,8 @@ class ExecuteProcess(Action):
         if os.path.sep in command[0] and not os.access(command[0], os.X_OK):
             raise FileNotFoundError(f"{command[0]} does not exist or is not executable")
         environment = context.environment if self.env is None else _performed(context, self.env)
-        environment = {**environment, **_performed(context, self.additional_env or {})}
+        # Python's output comes line by line even through a pipe.
+        environment = {"PYTHONUNBUFFERED": "1", **environment, **_performed(context, self.additional_env or {})}
         output = perform_substitutions(context, self.output)
         if output not in OUTPUTS:
             raise UnsupportedLaunchFeatureError(f"output='{output}': use one of {', '.join(OUTPUTS)}")
@@ -155,12 +156,18 @@ class Process:
 
     async def _run_once(self, context: LaunchContext) -> ProcessExited | None:
         service, log = context.service, context.service.log
+        # Pipes of our own: asyncio's would make child.wait() last until every grandchild has closed them.
+        (out, child_out), (err, child_err) = os.pipe(), os.pipe()
+        readers = [
+            asyncio.ensure_future(self._read(out, log, self.stdout_to_screen)),
+            asyncio.ensure_future(self._read(err, log, self.to_screen)),
+        ]
         try:
             child = await asyncio.create_subprocess_exec(
                 *self.command,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdout=child_out,
+                stderr=child_err,
                 env=self.environment,
                 cwd=self.cwd,
                 process_group=0,
@@ -170,11 +177,10 @@ class Process:
             log.error(self.label, f"cannot start {shlex.join(self.command)}: {error}")
             service.fail(1)
             return None
+        finally:
+            os.close(child_out)
+            os.close(child_err)
         log.info(self.label, f"process started with pid [{child.pid}]")
-        readers = [
-            asyncio.ensure_future(self._read(child.stdout, log, self.stdout_to_screen)),
-            asyncio.ensure_future(self._read(child.stderr, log, self.to_screen)),
-        ]
         service.emit(ProcessStarted(self.action, self.label, child.pid))
         code = await self._wait(child, service)
         # A grandchild may hold the pipes open: what was written so far is enough.
@@ -206,14 +212,21 @@ class Process:
             _signal_group(child.pid, signal.SIGKILL)  # what is left of its group
         return await ended
 
-    async def _read(self, stream: asyncio.StreamReader, log: Any, screen: bool) -> None:
+    async def _read(self, pipe: int, log: Any, screen: bool) -> None:
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", buffering=0)
+        )
         rest = b""
-        while chunk := await stream.read(65536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                log.output(self.label, line.decode(errors="replace"), screen)
-        if rest:
-            log.output(self.label, rest.decode(errors="replace"), screen)
+        try:
+            while chunk := await reader.read(65536):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    log.output(self.label, line.decode(errors="replace"), screen)
+        finally:
+            if rest:
+                log.output(self.label, rest.decode(errors="replace"), screen)
+            transport.close()
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -13,7 +13,7 @@ from .unsupported import refuse_names
 __getattr__ = refuse_names("launch.substitutions")
 
 
-class SubstitutionFailure(RuntimeError):  # noqa: N818 (the genuine name)
+class SubstitutionFailure(RuntimeError):
     """A substitution cannot be performed."""
 
 

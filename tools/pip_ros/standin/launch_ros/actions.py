@@ -123,11 +123,12 @@ class Node(ExecuteProcess):
         if namespace:
             rules += ["-r", f"__ns:={namespace}"]
         for parameter, value in context.launch_configurations.get("global_params", []):
-            rules += ["-p", f"{parameter}:={yaml.safe_dump(value, default_flow_style=True).removesuffix('...\n').strip()}"]
+            text = yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
+            rules += ["-p", f"{parameter}:={text}"]
         for number, parameters in enumerate(self.parameters):
             rules += ["--params-file", str(self._parameter_file(context, parameters, number, namespace, name))]
-        pairs = [(perform_substitutions(context, src), perform_substitutions(context, dst)) for src, dst in self.remappings]
-        for src, dst in [*context.launch_configurations.get("ros_remaps", []), *pairs]:
+        for pair in [*context.launch_configurations.get("ros_remaps", []), *self.remappings]:
+            src, dst = (perform_substitutions(context, part) for part in pair)
             rules += ["-r", f"{src}:={dst}"]
         return [program, *arguments, "--ros-args", *rules]
 

@@ -1,1 +1,1 @@
-"""Stand-in for the part of the `ros2` command that D-REX uses (docs/setup.md)."""
+"""The part of the `ros2` command that D-REX's documentation uses, for machines without the genuine one."""

@@ -1,0 +1,158 @@
+"""Postures of the hand for a candidate: joints that put the pads on the surface, and the force they can give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drex_policy.planning.candidates import GraspCandidate, pad_centre, pinch_axes_in_palm
+from drex_sim.robot.kinematics import ARM_HOME, RobotKinematics
+from drex_sim.robot.models import PAD_RADIUS
+from drex_sim.robot.names import FINGERS
+from drex_sim.transforms import apply, inverse
+
+Array = NDArray[np.float64]
+
+CONTACT_SEED = np.array([0.0, 1.1, 0.5, 0.4] * 3 + [1.35, 0.5, 0.3, 0.4])
+"""Fingers bent over the object, thumb opposed [rad]."""
+TWO_FINGER_ROW = 0.0225
+"""Middle between index and middle finger in the palm's y [m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostureConfig:
+    """Places of the pinch in the palm that are tried, and what is accepted."""
+
+    reach: tuple[float, ...] = (0.085, 0.1, 0.115)
+    """Distance of the pinch from the palm frame, along the palm's normal [m]."""
+    forward: tuple[float, ...] = (0.0, 0.02, 0.035)
+    """Place of the pinch along the fingers' direction [m]."""
+    tilts: tuple[float, ...] = (0.0, 0.35)
+    """Angle between the fingers' direction and the pinch [rad]."""
+    max_residual: float = 0.0015
+    """Largest distance of a pad from its place [m]."""
+    opening: float = 0.022
+    """How far each pad stands off the surface before closing [m]."""
+    min_opening: float = 0.010
+    """Least stand-off [m]."""
+    torque_share: float = 0.92
+    """Share of the joint torque limit that the feed-forward may use."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posture:
+    """Hand joints for a candidate."""
+
+    object_T_palm: Array
+    """(4, 4)."""
+    hand_contact: Array
+    """(16,) pads on the surface [rad]."""
+    hand_open: Array
+    """(16,) pads off the surface [rad]."""
+    unit_forces: dict[str, Array]
+    """Force on the object per finger for 1 N per side, palm frame, (3,)."""
+    side_limit: float
+    """Force per side that the joint torques allow [N]."""
+    residual: float
+    """[m]."""
+
+
+class PostureSolver:
+    """Solves postures; keeps those of equal geometry."""
+
+    def __init__(self, kinematics: RobotKinematics, torque_limit: float, config: PostureConfig | None = None) -> None:
+        self._kinematics = kinematics
+        self._limit = torque_limit
+        self._config = config or PostureConfig()
+        self._known: dict[tuple[float, ...], Posture | None] = {}
+
+    def postures(self, candidate: GraspCandidate) -> list[Posture]:
+        """Every posture that puts the pads within `max_residual` of their places; may be empty."""
+        found = []
+        config = self._config
+        row = TWO_FINGER_ROW if len(candidate.fingers) == 2 else 0.0
+        for tilt in config.tilts:
+            for reach in config.reach:
+                for forward in config.forward:
+                    posture = self._solve(candidate, np.array([reach, row, forward]), tilt)
+                    if posture is not None:
+                        found.append(posture)
+        return found
+
+    def _solve(self, candidate: GraspCandidate, in_palm: Array, tilt: float) -> Posture | None:
+        object_T_palm = candidate.object_T_palm(in_palm, tilt)
+        palm_T_object = inverse(object_T_palm)
+        contacts = candidate.contacts
+        pads = {f: apply(palm_T_object, pad_centre(c)) for f, c in contacts.items()}
+        normals = {f: palm_T_object[:3, :3] @ c.normal for f, c in contacts.items()}
+        key = tuple(np.round(np.concatenate([[tilt], *pads.values(), *normals.values()]), 4))
+        if key not in self._known:
+            self._known[key] = self._posture(object_T_palm, pads, normals, pinch_axes_in_palm(tilt)[:, 2])
+        posture = self._known[key]
+        return None if posture is None else replace(posture, object_T_palm=object_T_palm)
+
+    def _posture(
+        self, object_T_palm: Array, pads: Mapping[str, Array], normals: Mapping[str, Array], pinch: Array
+    ) -> Posture | None:
+        config = self._config
+        contact, residual = self._kinematics.hand_ik(pads, CONTACT_SEED)
+        if residual > config.max_residual:
+            return None
+        hand_open = None
+        for opening in np.linspace(config.opening, config.min_opening, 3):
+            away = {f: p + opening * (-pinch if f == "thumb" else pinch) for f, p in pads.items()}
+            joints, error = self._kinematics.hand_ik(away, contact)
+            if error < opening - config.min_opening + 0.003:
+                hand_open = joints
+                break
+        if hand_open is None:
+            return None
+        forces = share_force(normals, pinch)
+        torques = fingertip_torques(self._kinematics, contact, forces)
+        limit = config.torque_share * self._limit / float(np.abs(torques).max())
+        return Posture(
+            object_T_palm=object_T_palm, hand_contact=contact, hand_open=hand_open, unit_forces=forces,
+            side_limit=limit, residual=residual,
+        )
+
+
+def share_force(normals: Mapping[str, Array], pinch: Array) -> dict[str, Array]:
+    """Forces on the object for 1 N per side: along the contact normals, equal in the fingers, balanced by the thumb.
+
+    Args:
+      normals: outward contact normals, {finger: (3,)}.
+      pinch: unit direction from the thumb to the fingers (3,).
+    """
+    fingers = [f for f in normals if f != "thumb"]
+    share = 1.0 / sum(float(normals[f] @ pinch) for f in fingers)
+    forces = {f: -share * normals[f] for f in fingers}
+    forces["thumb"] = normals["thumb"] / float(normals["thumb"] @ pinch)
+    return forces
+
+
+def fingertip_torques(kinematics: RobotKinematics, hand: Array, forces: Mapping[str, Array]) -> Array:
+    """Joint torques J^T f (16,) [N m] with which the pads push with forces given in the palm frame {finger: (3,) [N]}.
+
+    The contact point is where the force enters the pad: one pad radius from its centre, against the force.
+    """
+    torques = np.zeros(16)
+    rotation = kinematics.forward(ARM_HOME, hand)["palm"][:3, :3]
+    for finger, force in forces.items():
+        world = rotation @ force
+        length = float(np.linalg.norm(world))
+        if length > 0:
+            offset = PAD_RADIUS * world / length
+            torques += kinematics.tip_jacobian(finger, ARM_HOME, hand, offset=offset).T @ world
+    return torques
+
+
+def fingertip_force(kinematics: RobotKinematics, hand: Array, torques: Array, finger: str, direction: Array) -> float:
+    """Force of one fingertip along a palm-frame direction (3,) that its joint torques (16,) [N m] make [N]."""
+    rotation = kinematics.forward(ARM_HOME, hand)["palm"][:3, :3]
+    jacobian = kinematics.tip_jacobian(finger, ARM_HOME, hand, offset=PAD_RADIUS * (rotation @ direction))
+    joints = slice(4 * FINGERS.index(finger), 4 * FINGERS.index(finger) + 4)
+    force = np.linalg.lstsq(jacobian[:, joints].T, torques[joints], rcond=1e-3)[0]
+    return float(force @ (rotation @ direction))
