@@ -59,7 +59,7 @@ def declare():
                               description="take the time from /clock"),
         DeclareLaunchArgument("params_file", default_value=PathJoinSubstitution([config, "config", "params.yaml"]),
                               description="parameters of the nodes"),
-        DeclareLaunchArgument("safety_file", default_value=PathJoinSubstitution([config, "config", "safety.yaml"]),
+        DeclareLaunchArgument("safety_limits", default_value=PathJoinSubstitution([config, "config", "safety.yaml"]),
                               description="safety limits"),
         DeclareLaunchArgument("log_level", default_value="info", choices=["debug", "info", "warn", "error"],
                               description="of every node"),
@@ -93,11 +93,11 @@ def nodes():
     sim = IfCondition(LaunchConfiguration("sim"))
     twin = {"object_id": text("object"), "twin_path": text("twin_path")}
     folder = {"run_folder": text("run_folder")}
-    robot = {"safety_file": text("safety_file"), "hand_driver": text("hand_driver"),
+    robot = {"safety_limits": text("safety_limits"), "hand_driver": text("hand_driver"),
              "arm_controller": text("arm_controller")}
     rig = {"realism": text("realism"), "seed": LaunchConfiguration("seed"), "headless": LaunchConfiguration("headless"),
            "pace": text("pace"), "force_calibrated": LaunchConfiguration("calibrated"),
-           "hand_driver": text("hand_driver")}
+           "hand_driver": text("hand_driver"), "arm_controller": text("arm_controller")}
     return [
         # The mass a user gives goes to the simulated rig's process alone, by the path of a private file.
         GroupAction(condition=sim, actions=[

@@ -88,10 +88,22 @@ def test_position_mode_makes_the_torque_through_the_stiffness():
 def test_effort_mode_is_pd_plus_feed_forward_and_clamped():
     gains = HandGains()
     torque = realise(
-        np.full(16, 0.1), np.full(16, 0.2), mode="effort", gains=gains, measured=np.zeros(16), velocity=np.full(16, 1.0)
+        np.full(16, 0.1),
+        np.full(16, 0.2),
+        mode="effort",
+        gains=gains,
+        measured=np.zeros(16),
+        velocity=np.full(16, 1.0),
     )
     assert np.allclose(torque, 3.0 * 0.1 - 0.1 + 0.2)
-    big = realise(np.full(16, 9.0), np.zeros(16), mode="effort", gains=gains, measured=np.zeros(16), velocity=np.zeros(16))
+    big = realise(
+        np.full(16, 9.0),
+        np.zeros(16),
+        mode="effort",
+        gains=gains,
+        measured=np.zeros(16),
+        velocity=np.zeros(16),
+    )
     assert np.allclose(big, 0.7)
     with pytest.raises(ConfigError, match="measured"):
         realise(np.zeros(16), np.zeros(16), mode="effort", gains=gains)

@@ -30,7 +30,12 @@ def ideal(object_id="lego", **fields_):
 
 def test_profiles_are_the_designs_table():
     assert (LAB.force_noise, LAB.force_bias, LAB.force_drift, LAB.torque_noise) == (0.05, 2, 0.005, 0.005)
-    assert (HARSH.force_noise, HARSH.force_bias, HARSH.force_drift, HARSH.torque_noise) == (0.3, 5, 0.03, 0.03)
+    assert (HARSH.force_noise, HARSH.force_bias, HARSH.force_drift, HARSH.torque_noise) == (
+        0.3,
+        5,
+        0.03,
+        0.03,
+    )
     assert (LAB.scale_common, LAB.scale_spread, LAB.cross_talk) == (0.03, 0.01, 0.01)
     assert (HARSH.base_edge, HARSH.edge_radius, HARSH.com_offset) == (0.0015, (0, 0.006), 0.10)
     assert IDEAL.friction_table == (0.5, 0.5) and IDEAL.friction_tip == (0.8, 0.8)
@@ -145,9 +150,12 @@ def test_arm_follows_a_slow_trajectory_within_a_millimetre_and_its_lag(realism, 
         pose[:3, 3] += i / 24 * np.array([0.08, -0.05, 0.03])
     path = kinematics.arm_path_ik(poses, ARM_HOME)
     errors = []
-    robot = DirectRobot(rig, on_step=lambda s: errors.append(
-        np.linalg.norm(kinematics.tool(s.arm_position)[:3, 3] - kinematics.tool(rig.arm.reference)[:3, 3])
-    ))
+    robot = DirectRobot(
+        rig,
+        on_step=lambda s: errors.append(
+            np.linalg.norm(kinematics.tool(s.arm_position)[:3, 3] - kinematics.tool(rig.arm.reference)[:3, 3])
+        ),
+    )
     assert robot.execute(along_path(path, 0.15)) is MotionResult.REACHED
     assert max(errors) < allowed
     assert np.linalg.norm(kinematics.tool(robot.state().arm_position)[:3, 3] - poses[-1][:3, 3]) < 0.0005
@@ -184,7 +192,9 @@ def test_cancel_and_bad_motions():
     assert np.abs(robot.state().arm_velocity).max() < 0.02
 
 
-@pytest.mark.parametrize(("driver", "mode"), [("ros2_control", "position"), ("v5_torque", "effort"), ("v5", None)])
+@pytest.mark.parametrize(
+    ("driver", "mode"), [("ros2_control", "position"), ("v5_torque", "effort"), ("v5", None)]
+)
 def test_hand_reaches_its_targets_in_every_mode(driver, mode):
     rig = SimulatedRig(RigConfig(object_id="lego", realism="ideal", hand_driver=driver, hand_mode=mode))
     robot = DirectRobot(rig)

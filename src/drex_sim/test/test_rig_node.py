@@ -11,12 +11,6 @@ import pytest
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from controller_manager_msgs.srv import ListControllers
-from drex_sim.nodes.rig_node import RigNode
-from drex_sim.nodes.support import LATCHED, STREAM, call_service, run_action_goal, wait_for
-from drex_sim.rig.truth import SEALED
-from drex_sim.robot.kinematics import ARM_HOME, HAND_OPEN
-from drex_sim.robot.names import ARM_JOINTS, driver_joint_names, select_by_name
-from drex_sim.robot.realisation import to_driver_order
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.srv import ListParameters
 from rclpy.action import ActionClient
@@ -33,6 +27,12 @@ from ur_dashboard_msgs.msg import RobotMode
 from ur_msgs.srv import SetPayload
 
 from drex_msgs.srv import LoadObject, ResetRig
+from drex_sim.nodes.rig_node import RigNode
+from drex_sim.nodes.support import LATCHED, STREAM, call_service, run_action_goal, wait_for
+from drex_sim.rig.truth import SEALED
+from drex_sim.robot.kinematics import ARM_HOME, HAND_OPEN
+from drex_sim.robot.names import ARM_JOINTS, driver_joint_names, select_by_name
+from drex_sim.robot.realisation import to_driver_order
 
 ACTION = "/scaled_joint_trajectory_controller/follow_joint_trajectory"
 
@@ -41,7 +41,13 @@ class Graph:
     """The rig node and a peer that listens."""
 
     def __init__(self, folder, **parameters):
-        values = {"object_id": "lego", "camera_rate": 15.0, "seed": 3, "run_folder": str(folder), **parameters}
+        values = {
+            "object_id": "lego",
+            "camera_rate": 15.0,
+            "seed": 3,
+            "run_folder": str(folder),
+            **parameters,
+        }
         self.rig = RigNode(parameter_overrides=[Parameter(k, value=v) for k, v in values.items()])
         self.peer = Node("peer")
         self.last: dict[str, object] = {}
@@ -104,14 +110,19 @@ def test_streams_camera_and_status(make):
     graph = make()
     graph.activate()
     for kind, topic in (
-        (JointState, "/joint_states"), (WrenchStamped, "/force_torque_sensor_broadcaster/wrench"),
-        (JointState, "/allegro/joint_states"), (Clock, "/clock"), (TFMessage, "/tf"),
-        (Image, "/camera/camera/color/image_raw"), (Image, "/camera/camera/aligned_depth_to_color/image_raw"),
+        (JointState, "/joint_states"),
+        (WrenchStamped, "/force_torque_sensor_broadcaster/wrench"),
+        (JointState, "/allegro/joint_states"),
+        (Clock, "/clock"),
+        (TFMessage, "/tf"),
+        (Image, "/camera/camera/color/image_raw"),
+        (Image, "/camera/camera/aligned_depth_to_color/image_raw"),
         (CameraInfo, "/camera/camera/aligned_depth_to_color/camera_info"),
     ):
         graph.listen(kind, topic)
     for kind, topic in (
-        (String, "/robot_description"), (TFMessage, "/tf_static"),
+        (String, "/robot_description"),
+        (TFMessage, "/tf_static"),
         (RobotMode, "/io_and_status_controller/robot_mode"),
     ):
         graph.listen(kind, topic, LATCHED)
@@ -138,7 +149,8 @@ def test_streams_camera_and_status(make):
     assert rates["/joint_states"] > 0.9 * 500 * min(share, 1.0)
     assert 0.8 * 100 * min(share, 1.0) < rates["/clock"] < 110
     names = call_service(
-        graph.peer.create_client(ListControllers, "/controller_manager/list_controllers"), ListControllers.Request()
+        graph.peer.create_client(ListControllers, "/controller_manager/list_controllers"),
+        ListControllers.Request(),
     )
     assert "scaled_joint_trajectory_controller" in {c.name for c in names.controller if c.state == "active"}
 
@@ -148,7 +160,9 @@ def test_trajectory_cancel_and_bad_goals(make):
     graph.activate()
     speeds: list[tuple[float, float]] = []
     graph.rig.streams.add(
-        "/joint_states", JointState, lambda m: speeds.append((time.monotonic(), max(abs(v) for v in m.velocity)))
+        "/joint_states",
+        JointState,
+        lambda m: speeds.append((time.monotonic(), max(abs(v) for v in m.velocity))),
     )
     client = ActionClient(graph.peer, FollowJointTrajectory, ACTION)
     target = ARM_HOME + 0.1
@@ -185,14 +199,17 @@ def test_zero_payload_hand_reset_and_load(make):
     time.sleep(0.4)
     force = graph.hear("/force_torque_sensor_broadcaster/wrench").wrench.force
     assert np.linalg.norm([force.x, force.y, force.z]) == pytest.approx(0.644 * 9.81, abs=0.05)
-    assert call_service(graph.peer.create_client(Trigger, "/io_and_status_controller/zero_ftsensor"),
-                        Trigger.Request()).success
+    assert call_service(
+        graph.peer.create_client(Trigger, "/io_and_status_controller/zero_ftsensor"), Trigger.Request()
+    ).success
     time.sleep(0.2)
     force = graph.hear("/force_torque_sensor_broadcaster/wrench").wrench.force
     assert np.linalg.norm([force.x, force.y, force.z]) < 0.05
     assert not call_service(payload, SetPayload.Request(mass=float("nan"))).success
 
-    publisher = graph.peer.create_publisher(Float64MultiArray, "/allegro/allegro_hand_position_controller/commands", 1)
+    publisher = graph.peer.create_publisher(
+        Float64MultiArray, "/allegro/allegro_hand_position_controller/commands", 1
+    )
     assert wait_for(lambda: publisher.get_subscription_count() > 0, 3.0)
     target = HAND_OPEN + 0.2
     publisher.publish(Float64MultiArray(data=to_driver_order("ros2_control", target).tolist()))
@@ -209,7 +226,10 @@ def test_zero_payload_hand_reset_and_load(make):
     reset = graph.peer.create_client(ResetRig, "sim/reset")
     answer = call_service(reset, ResetRig.Request(seed=8, keep_realisation=False), timeout=20.0)
     assert answer.success
-    assert call_service(reset, ResetRig.Request(seed=-1, realism="dream")).error_code == ResetRig.Request.BAD_REQUEST
+    assert (
+        call_service(reset, ResetRig.Request(seed=-1, realism="dream")).error_code
+        == ResetRig.Request.BAD_REQUEST
+    )
 
 
 def test_a_second_simulator_refuses_to_start(make):
@@ -223,7 +243,9 @@ def test_no_topic_or_parameter_carries_the_mass(make, tmp_path):
     graph = make(camera_rate=0.0, object_id="ketchup")
     graph.activate()
     mass = json.loads((tmp_path / SEALED).read_text())["mass"]
-    listed = call_service(graph.peer.create_client(ListParameters, "/rig/list_parameters"), ListParameters.Request())
+    listed = call_service(
+        graph.peer.create_client(ListParameters, "/rig/list_parameters"), ListParameters.Request()
+    )
     assert not any("mass" in name for name in listed.result.names)
     for name in listed.result.names:
         assert f"{mass:.3f}" not in str(graph.rig.get_parameter(name).value)

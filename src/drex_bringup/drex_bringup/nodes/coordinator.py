@@ -171,9 +171,9 @@ class Coordinator(DrexNode):
             raise JobError(f"the supervisor holds the rig: {self._safety.reason}; call safety/reset", "STOPPED")
 
     def _load_object(self, object_id: str) -> str:
-        if not object_id:
-            if not self._loaded.object_id:
-                raise JobError("no object is loaded; name one in object_id", "UNKNOWN_OBJECT")
+        if not object_id and not self._loaded.object_id:
+            raise JobError("no object is loaded; name one in object_id", "UNKNOWN_OBJECT")
+        if object_id in ("", self._loaded.object_id):
             return self._loaded.object_id
         response = call_service(self._load, LoadObject.Request(object_id=object_id), timeout=60.0)
         if not response.success:

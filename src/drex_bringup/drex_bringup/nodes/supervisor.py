@@ -41,7 +41,7 @@ class Supervisor(DrexNode):
 
     def setup(self) -> None:
         """See DrexNode."""
-        file = self.declare("safety_file", "", "YAML file with the safety limits; empty: the built-in ones")
+        file = self.declare("safety_limits", "", "YAML file with the safety limits; empty: the built-in ones")
         self.limits = SafetyLimits.from_yaml(Path(file)) if file else SafetyLimits()
         self._pose_timeout = self.declare("pose_timeout", 1.0, "silence of tracked_object allowed in a motion [s]")
         self._require_status = self.declare(

@@ -24,6 +24,11 @@ CONTACT_PHASES = ("contact", "lean", "lower")
 MIN_POSES = 5
 """Tracked poses needed before contact, and while tilted."""
 
+LEAN_SMOOTHING = 0.35
+"""Of the tracked lean direction of a round object [s]."""
+LEAN_FLOOR = 0.015
+"""Tilt below which the lean direction is that of the push [rad]."""
+
 
 @lru_cache(maxsize=1)
 def kinematics() -> RobotKinematics:
@@ -40,7 +45,7 @@ class TipObservation:
     edge_key: str
     """Names the support edge, the same for pushes about the same edge."""
     direction: Array
-    """Unit direction of the push in base_link (perpendicular to the edge), (2,)."""
+    """Unit direction of the lean in base_link (perpendicular to the edge), (2,)."""
     direction_object: Array
     """The same in the object frame, (2,)."""
     times: Array
@@ -48,6 +53,8 @@ class TipObservation:
     phase: tuple[str, ...]
     pad: Array
     """Pad centre, (N, 2) [m]."""
+    recess: Array
+    """How much a round face lies back beside its foremost line, where the pad touches it, (N,) [m]."""
     force: Array
     """Force on the object with the baseline removed, (N, 2) [N]."""
     bias: BiasEstimate
@@ -57,6 +64,8 @@ class TipObservation:
     """(P,) [s]."""
     pose_pad: Array
     """Pad centre at the pose times, (P, 2) [m]."""
+    pose_recess: Array
+    """Recess of the face at the pose times, (P,) [m]."""
     tilt: Array
     """Tracked tilt about the edge relative to rest, (P,) [rad]."""
     displacement: Array
@@ -105,20 +114,33 @@ def observe(trial: PushTrial, twin: Twin, config: TipConfig) -> TipObservation:
     direction_object, key = _edge_direction(trial, twin, rest_rotation)
     direction = rest_rotation.apply(np.append(direction_object, 0.0))[:2]
     direction /= np.linalg.norm(direction)
-    along = np.append(direction, 0.0)
     table_height = float(trial.table_plane[3] / trial.table_plane[2])
-    origin = np.array([rest_position @ along, table_height])
-    lean_axis = np.array([-direction[1], direction[0], 0.0])
+    in_contact = _inside(trial, stamps, CONTACT_PHASES)
+    turned = rotations * rest_rotation.inv()
 
     times, phase, pad, force, steady = _sampled(trial, config)
     free = np.array([name in ("baseline", "baseline_after") for name in phase])
     bias = estimate_bias(times, force, free, config.force_drift, config.force_floor)
     clean = force - bias.mean
-    plane = np.stack([along, [0.0, 0.0, 1.0]], axis=1)
-    plane_pad = pad @ plane - origin
-    tilt = (rotations * rest_rotation.inv()).as_rotvec() @ lean_axis
-    displacement = (positions - rest_position) @ plane
-    in_contact = _inside(trial, stamps, CONTACT_PHASES)
+    # A flat base leans over its edge; a round one rolls on its rim, so that its lean turns while it is pushed.
+    fixed = np.tile(direction, (len(times), 1)), np.tile(direction, (len(stamps), 1))
+    lean, pose_lean = _rolling_lean(turned, stamps, in_contact, direction, times) if twin.round_base else fixed
+    offset = pad - np.array([rest_position[0], rest_position[1], table_height])
+    plane_pad = np.column_stack([np.sum(offset[:, :2] * lean, axis=1), offset[:, 2]])
+    recess = np.zeros(len(times))
+    if twin.round_base:
+        radius = float(np.linalg.norm(trial.contact_point[:2])) + trial.pad_radius
+        sideways = offset[:, 1] * lean[:, 0] - offset[:, 0] * lean[:, 1]
+        recess = radius - np.sqrt(radius**2 - np.clip(sideways, -0.7 * radius, 0.7 * radius) ** 2)
+    vectors = turned.as_rotvec()
+    tilt = vectors[:, 1] * pose_lean[:, 0] - vectors[:, 0] * pose_lean[:, 1]
+    moved = positions - rest_position
+    displacement = np.column_stack([np.sum(moved[:, :2] * pose_lean, axis=1), moved[:, 2]])
+    if in_contact.any():
+        weight = np.maximum(tilt, 0.0) * in_contact + 1e-9
+        direction = weight @ pose_lean / np.linalg.norm(weight @ pose_lean)
+        direction_object = rest_rotation.inv().apply(np.append(direction, 0.0))[:2]
+        direction_object /= np.linalg.norm(direction_object)
     normal = np.array([direction_object @ trial.contact_normal[:2], trial.contact_normal[2]])
     polygon = twin.support_polygon @ direction_object
     return TipObservation(
@@ -130,11 +152,13 @@ def observe(trial: PushTrial, twin: Twin, config: TipConfig) -> TipObservation:
         times=times,
         phase=tuple(phase),
         pad=plane_pad,
-        force=clean @ plane,
-        bias=BiasEstimate(bias.mean @ plane, bias.covariance, np.array([bias.white[:2].max(), bias.white[2]])),
+        recess=recess,
+        force=np.column_stack([np.sum(clean[:, :2] * lean, axis=1), clean[:, 2]]),
+        bias=BiasEstimate(bias.mean, bias.covariance, np.array([bias.white[:2].max(), bias.white[2]])),
         steady=steady,
         pose_times=stamps,
         pose_pad=np.stack([np.interp(stamps, times, plane_pad[:, i]) for i in range(2)], axis=1),
+        pose_recess=np.interp(stamps, times, recess),
         tilt=tilt,
         displacement=displacement,
         pose_usable=in_contact,
@@ -146,6 +170,24 @@ def observe(trial: PushTrial, twin: Twin, config: TipConfig) -> TipObservation:
         pad_radius=trial.pad_radius,
         gravity=float(np.linalg.norm(trial.gravity)),
     )
+
+
+def _rolling_lean(
+    turned: Rotation, stamps: Array, in_contact: NDArray[np.bool_], direction: Array, times: Array
+) -> tuple[Array, Array]:
+    """Unit direction of the lean of a round object over time, at `times` (N, 2) and at the poses (P, 2).
+
+    The horizontal part of the object's axis, smoothed over LEAN_SMOOTHING; near rest, where it is noise, the push's.
+    """
+    axis = turned.apply([0.0, 0.0, 1.0])[:, :2]
+
+    def smoothed(at: Array) -> Array:
+        weight = np.exp(-0.5 * ((at[:, None] - stamps[in_contact]) / LEAN_SMOOTHING) ** 2) + 1e-12
+        mean = weight @ axis[in_contact] / weight.sum(axis=1, keepdims=True)
+        blend = mean + LEAN_FLOOR * direction
+        return blend / np.linalg.norm(blend, axis=1, keepdims=True)
+
+    return smoothed(times), smoothed(stamps)
 
 
 def _edge_direction(trial: PushTrial, twin: Twin, rest: Rotation) -> tuple[Array, str]:

@@ -32,7 +32,7 @@ PRIOR_PUSHES = 10
 MIN_SAMPLES = 8
 """A push needs this many tilted samples."""
 MAX_MISFIT = 0.25
-"""A push whose moments leave the fit by more than this share of their mean is not a slow tip."""
+"""A push whose forces leave the fit by more than this share of their mean is not a slow tip."""
 MAX_NOISE = 100.0
 """... or whose noise would have to be this much above that of the baseline (variance ratio)."""
 
@@ -130,17 +130,17 @@ def _fit(problem: TipProblem, twin: Twin, low: float, high: float) -> tuple[Fit,
         fit = min(fits, key=lambda f: f.cost)
         problem.select(fit.theta)
         for number in range(len(problem.observations)):
-            misfit, _ = problem.moment_misfit(number, fit.theta)
+            misfit, _ = problem.misfit(number, fit.theta)
             # Chatter and vibration beyond the baseline's noise: the noise of that push is what it shows.
             problem.noise_factor[number] = float(np.clip(problem.noise_factor[number] * misfit, 1.0, 1e6))
         problem.select(fit.theta)
     assert fit is not None
     fit = levenberg_marquardt(problem.residuals, fit.theta)
     for number, o in enumerate(problem.observations):
-        relative = problem.moment_misfit(number, fit.theta)[1]
+        relative = problem.misfit(number, fit.theta)[1]
         if relative > MAX_MISFIT and problem.noise_factor[number] > MAX_NOISE:
             bad[number] = (
-                f"push {o.trial_id}: the force does not follow the motion (misfit {100 * relative:.0f} % of the moment,"
+                f"push {o.trial_id}: the force does not follow the motion (misfit {100 * relative:.0f} %,"
                 f" allowed {100 * MAX_MISFIT:.0f} %); check the force sensor, its frame and its stamps"
             )
     return fit, bad
@@ -226,11 +226,10 @@ def _rms(problem: TipProblem, fit: Fit) -> tuple[float, float, float]:
     for number, o in enumerate(problem.observations):
         poses, chosen = problem.pose_selected[number], problem.selected[number]
         local = problem.local(number, fit.theta)
-        tracked = problem.models[number].poses(o.pose_pad[poses], local).values
+        tracked = problem.models[number].poses(o.pose_pad[poses], o.pose_recess[poses], local).values
         rotation.append(tracked[:, 0] - o.tilt[poses])
         position.append((tracked[:, 1:] - o.displacement[poses]).ravel())
-        prediction = problem.predict(number, fit.theta, chosen)
-        force.append((prediction.push_moment - prediction.weight_moment) / prediction.lever_up)
+        force.append(problem.predict(number, fit.theta, chosen).force_residual)
 
     def rms(parts: list[Array]) -> float:
         values = np.concatenate(parts)
@@ -244,8 +243,7 @@ def _trial_fit(problem: TipProblem, number: int, theta: Array) -> TrialFit:
     local = dict(zip(LOCAL, problem.local(number, theta), strict=True))
     prediction = problem.predict(number, theta, slice(None))
     hidden = np.where(chosen, 0.0, np.nan)
-    scale = float(np.exp(local["log_scale"] + local["log_push_scale"]))
-    expected = (prediction.weight_moment + scale * o.force[:, 1] * prediction.lever_along) / prediction.lever_up / scale
+    expected = o.force[:, 0] - prediction.force_residual
     tracked = np.full(len(o.times), np.nan)
     if len(o.pose_times):
         near = np.abs(o.times[:, None] - o.pose_times).argmin(axis=1)

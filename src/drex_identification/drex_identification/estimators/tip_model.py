@@ -11,7 +11,12 @@ With the axis as body reference the pad centre p, at tilt phi, satisfies
   M_push = Fx P_z - Fz (P_x - C_x),  P = p - R N
   M_weight = m g [d cos phi - Z sin phi - tau (r + d sin phi + Z cos phi)],  d = D - c_u,  Z = k h + c_z - r
 
-with tau the slope of the table along the push.
+with tau the slope of the table along the push. The residual is that of the horizontal force,
+
+  f_x - (M_weight / S + f_z (P_x - C_x)) / P_z
+
+with the force scale S on the model's side: on the side of the data, a smaller scale would shrink data and residual
+together and pull the mass down.
 """
 
 from __future__ import annotations
@@ -42,11 +47,13 @@ class TipPrediction:
     tilt_jacobian: Array
     """(N, L)."""
     push_moment: Array
-    """Moment of the measured force, (N,) [N m]."""
+    """Moment of the measured force times the force scale, (N,) [N m]."""
     weight_moment: Array
     """(N,) [N m]."""
-    moment_jacobian: Array
-    """Of push_moment - weight_moment, (N, L)."""
+    force_residual: Array
+    """Measured horizontal force minus the expected one, (N,) [N]."""
+    force_jacobian: Array
+    """Of the force residual, (N, L)."""
     lever_up: Array
     """Height of the contact point above the table, (N,) [m]."""
     lever_along: Array
@@ -71,15 +78,15 @@ class TipModel:
         self._o = observation
         self._h = com_height
 
-    def _solve_tilt(self, p: Array, theta: Array) -> tuple[Array, Array]:
-        """Tilt (N,) and its derivatives (N, L) for pad centres (N, 2)."""
+    def _solve_tilt(self, p: Array, recess: Array, theta: Array) -> tuple[Array, Array]:
+        """Tilt (N,) and its derivatives (N, L) for pad centres (N, 2) and recesses of the face (N,) [m]."""
         o, h = self._o, self._h
         k, e, r, xf, dz = (theta[i] for i in (_K, _E, _R, _XF, _DZ))
         nu, nz = o.face_normal
         a, az = o.face_point
         D = k * o.edge + e - r
         px, pz = p[:, 0], p[:, 1] + dz
-        constant = nu * (k * a - D) + nz * (k * (h + az) - r) + o.pad_radius
+        constant = nu * (k * a - D) + nz * (k * (h + az) - r) + o.pad_radius - recess
         phi = np.zeros(len(p))
         for _ in range(30):
             c, s = np.cos(phi), np.sin(phi)
@@ -98,28 +105,28 @@ class TipModel:
         partial[:, _DZ] = n_z
         return phi, -partial / slope[:, None]
 
-    def moments(self, pad: Array, force: Array, theta: Array) -> TipPrediction:
-        """Moments for pad centres (N, 2) and forces on the object (N, 2), before scaling."""
+    def moments(self, pad: Array, recess: Array, force: Array, theta: Array) -> TipPrediction:
+        """Moments for pad centres (N, 2), recesses of the face (N,) and measured forces on the object (N, 2)."""
         o, h = self._o, self._h
-        phi, phi_j = self._solve_tilt(pad, theta)
+        phi, phi_j = self._solve_tilt(pad, recess, theta)
         c, s = np.cos(phi), np.sin(phi)
         nu, nz = o.face_normal
         nx, n_z = nu * c + nz * s, -nu * s + nz * c
         k, e, r, xf, tau = (theta[i] for i in (_K, _E, _R, _XF, _TAU))
         R = o.pad_radius
         D = k * o.edge + e - r
-        fx, fz = (np.exp(theta[_S] + theta[_SP]) * force).T
+        fx, fz = force.T
         up = pad[:, 1] + theta[_DZ] - R * n_z
         ahead = pad[:, 0] - R * nx - (xf + D + r * phi)
         push = fx * up - fz * ahead
         jacobian = (fx * R * nx + fz * (R * n_z + r))[:, None] * phi_j
-        jacobian[:, _S] += push
-        jacobian[:, _SP] += push
         jacobian[:, _DZ] += fx
         jacobian[:, _XF] += fz
         jacobian[:, _E] += fz
         jacobian[:, _K] += fz * o.edge
         jacobian[:, _R] += fz * (phi - 1.0)
+        up_j = (R * nx)[:, None] * phi_j
+        up_j[:, _DZ] += 1.0
 
         mg = np.exp(theta[_M]) * o.gravity
         d, Z = D - theta[_CU], k * h + theta[_CZ] - r
@@ -134,12 +141,17 @@ class TipModel:
         weight_j[:, _E] += by_d
         weight_j[:, _K] += by_d * o.edge + by_z * h
         weight_j[:, _R] -= by_d + by_z + mg * tau
-        return TipPrediction(phi, phi_j, push, weight, jacobian - weight_j, up, ahead)
+        scale = np.exp(theta[_S] + theta[_SP])
+        weight_j[:, _S] -= weight
+        weight_j[:, _SP] -= weight
+        residual = (push - weight / scale) / up
+        residual_j = (jacobian - weight_j / scale - residual[:, None] * up_j) / up[:, None]
+        return TipPrediction(phi, phi_j, push * scale, weight, residual, residual_j, up, ahead)
 
-    def poses(self, pad: Array, theta: Array) -> PosePrediction:
-        """Tracked tilt and displacement relative to rest for pad centres (P, 2)."""
+    def poses(self, pad: Array, recess: Array, theta: Array) -> PosePrediction:
+        """Tracked tilt and displacement relative to rest for pad centres (P, 2) and recesses of the face (P,)."""
         h = self._h
-        phi, phi_j = self._solve_tilt(pad, theta)
+        phi, phi_j = self._solve_tilt(pad, recess, theta)
         c, s = np.cos(phi), np.sin(phi)
         k, r = theta[_K], theta[_R]
         D = k * self._o.edge + theta[_E] - r

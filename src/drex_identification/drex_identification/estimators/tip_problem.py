@@ -89,13 +89,15 @@ class TipProblem:
     def predict(self, number: int, theta: Array, selection: NDArray[np.bool_] | slice) -> TipPrediction:
         """Model of one push at the selected samples."""
         o = self.observations[number]
-        return self.models[number].moments(o.pad[selection], o.force[selection], self.local(number, theta))
+        return self.models[number].moments(
+            o.pad[selection], o.recess[selection], o.force[selection], self.local(number, theta)
+        )
 
     def face_residuals(self, number: int, theta: Array) -> tuple[Array, Array]:
         """Tracked tilts alone (for the start values), whitened, while the finger may touch."""
         o = self.observations[number]
         use = o.pose_usable & (o.tilt > np.radians(self._config.min_tilt))
-        prediction = self.models[number].poses(o.pose_pad[use], self.local(number, theta))
+        prediction = self.models[number].poses(o.pose_pad[use], o.pose_recess[use], self.local(number, theta))
         residual = (prediction.values[:, 0] - o.tilt[use]) / o.tilt_noise
         jacobian = prediction.jacobian[:, 0] @ self._maps[number] / o.tilt_noise
         return self._with_prior(theta, [residual], [jacobian])
@@ -117,12 +119,12 @@ class TipProblem:
             self._white.append(self._whitener(number, prediction, chosen))
 
     def _whitener(self, number: int, prediction: TipPrediction, chosen: NDArray[np.bool_]) -> Array:
-        """Cholesky factor of the covariance of the moments, (n, n) [N m]."""
+        """Cholesky factor of the covariance of the force residuals, (n, n) [N]."""
         o = self.observations[number]
-        up, along = prediction.lever_up[chosen], prediction.lever_along[chosen]
+        lever = prediction.lever_along[chosen] / prediction.lever_up[chosen]
         walk = o.bias.covariance[np.ix_(chosen, chosen)]
-        covariance = walk * (np.outer(up, up) + np.outer(along, along))
-        white = (o.bias.white[0] * up) ** 2 + (o.bias.white[1] * along) ** 2
+        covariance = walk * (1.0 + np.outer(lever, lever))
+        white = o.bias.white[0] ** 2 + (o.bias.white[1] * lever) ** 2
         return np.linalg.cholesky(covariance + np.diag(self.noise_factor[number] * white))
 
     def residuals(self, theta: Array) -> tuple[Array, Array]:
@@ -132,12 +134,12 @@ class TipProblem:
         for number, o in enumerate(self.observations):
             local, matrix = self.local(number, theta), self._maps[number]
             chosen, poses = self.selected[number], self.pose_selected[number]
-            moments = self.models[number].moments(o.pad[chosen], o.force[chosen], local)
-            both = np.column_stack([moments.push_moment - moments.weight_moment, moments.moment_jacobian @ matrix])
+            forces = self.predict(number, theta, chosen)
+            both = np.column_stack([forces.force_residual, forces.force_jacobian @ matrix])
             white = solve_triangular(self._white[number], both, lower=True, check_finite=False)
             parts.append(white[:, 0])
             jacobians.append(white[:, 1:])
-            tracked = self.models[number].poses(o.pose_pad[poses], local)
+            tracked = self.models[number].poses(o.pose_pad[poses], o.pose_recess[poses], local)
             noise = np.array([o.tilt_noise, o.position_noise, o.position_noise])
             observed = np.column_stack([o.tilt, o.displacement])[poses]
             parts.append(((tracked.values - observed) / noise).ravel())
@@ -149,11 +151,10 @@ class TipProblem:
         return (np.concatenate([*parts, (theta - self.prior_mean) * weight]),
                 np.concatenate([*jacobians, np.diag(weight)]))
 
-    def moment_misfit(self, number: int, theta: Array) -> tuple[float, float]:
-        """Mean squared whitened moment residual, and rms residual relative to the mean moment."""
-        o, chosen = self.observations[number], self.selected[number]
-        prediction = self.models[number].moments(o.pad[chosen], o.force[chosen], self.local(number, theta))
-        raw = prediction.push_moment - prediction.weight_moment
+    def misfit(self, number: int, theta: Array) -> tuple[float, float]:
+        """Mean squared whitened force residual, and rms residual relative to the mean expected force."""
+        prediction = self.predict(number, theta, self.selected[number])
+        raw = prediction.force_residual
         white = solve_triangular(self._white[number], raw, lower=True, check_finite=False)
-        level = float(np.abs(prediction.push_moment).mean())
+        level = float(np.abs(prediction.push_moment / prediction.lever_up).mean())
         return float((white**2).mean()), float(np.sqrt((raw**2).mean())) / max(level, 1e-12)

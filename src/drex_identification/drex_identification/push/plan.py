@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 LEAN_SHARE = 0.6
 """Share of the balance angle the object is leaned to: it returns by itself."""
+ROUND_LEAN_SHARE = 0.4
+"""The same for a round base: the further it leans, the more it rolls on its rim."""
 MAX_LEAN = np.radians(18.0)
 """Never lean further [rad]."""
 TYPICAL_DENSITY = 600.0
@@ -74,7 +76,7 @@ def _plan(twin: Twin, surface: TwinSurface, direction: Array) -> TipPlan | None:
     force = TYPICAL_DENSITY * twin.volume * GRAVITY * push
     return TipPlan(
         direction=direction, contact_point=point, contact_normal=normal, edge=edge,
-        lean=min(LEAN_SHARE * balance, MAX_LEAN), balance=balance, friction_needed=push / (1.0 - lift * push),
+        lean=min((ROUND_LEAN_SHARE if twin.round_base else LEAN_SHARE) * balance, MAX_LEAN), balance=balance, friction_needed=push / (1.0 - lift * push),
         expected_sigma=float(np.hypot(edges, FORCE_ERROR / force / np.sqrt(2.0))),
     )
 

@@ -43,6 +43,8 @@ class TrackerConfig:
     """A residual above this many sigmas of the depth noise: lost."""
     patience: int = 3
     """Frames that tracking retries from the last pose before the object is searched anew."""
+    search_period: float = 0.4
+    """Least time between two searches: one costs as much as ten frames of tracking [s]."""
     max_speed: float = 0.5
     """Bound of the predicted speed [m/s]."""
     max_turn: float = 4.0

@@ -21,6 +21,10 @@ CELL = 0.006
 """Cell of the map in which clusters are found [m]."""
 MIN_CLUSTER = 25
 """Fewest points of a cluster."""
+LOWER_PART = 0.6
+"""Share of the object's height below which a cluster's points start the search."""
+REFINED = 5
+"""How many settled starts are registered freely."""
 TIE = 0.04
 """Scores this near are equal: the yaw nearest to the declared one is taken."""
 
@@ -96,27 +100,24 @@ def search(
     points = view.points(depth, *grid)
     plane, noise = fit_table(points, view, config)
     heights = plane.above(points)
-    upright = _upright(plane)
     reach_xy = np.mean([config.region_min, config.region_max], axis=0) - view.camera_position()[:2]
     distance = float(np.hypot(np.linalg.norm(reach_xy), view.camera_position()[2]))
     floor = max(0.006, 3.5 * noise * (distance / REFERENCE_DEPTH) ** 2)
     groups = clusters(points, heights, model, config, floor)
-    starts: list[tuple[Array, Array]] = []
-    for group in groups:
-        starts += [(group, pose) for pose in _start_poses(model, group, plane, upright, view, config)]
     above = points[heights > floor]
+    scene = _Scene(model=model, depth=depth, view=view, config=config, noise=noise, plane=plane, above=above)
+    coarse: list[tuple[float, Array, Array]] = []
+    for group in groups:
+        # A hand comes from above and may touch the object: the lower part of a cluster is the object's own.
+        low = group[plane.above(group) < LOWER_PART * model.height]
+        low = low if len(low) >= MIN_CLUSTER else group
+        thin = low[:: max(1, len(low) // 300)]
+        for start in _start_poses(scene, low):
+            coarse.append((*_settle(scene, thin, start), thin))
+    coarse.sort(key=lambda entry: entry[0], reverse=True)
     if hint is not None:
-        starts.append((above, hint))
-    best: list[tuple[float, float, Fit]] = []
-    for group, start in starts:
-        candidate = _try(model, group, above, start, depth, view, config, noise)
-        if candidate is None:
-            continue
-        score, fit = candidate
-        lean = np.degrees(np.arccos(np.clip(fit.base_T_object[:3, 2] @ plane.normal, -1, 1)))
-        if start is hint or lean < config.max_standing_tilt:
-            yaw = abs(np.arctan2(fit.base_T_object[1, 0], fit.base_T_object[0, 0]))
-            best.append((score, yaw, fit))
+        coarse.insert(0, (1.0, hint, np.zeros((0, 3))))
+    best = [entry for share, pose, thin in coarse[:REFINED] if (entry := _refine(scene, pose, thin)) is not None]
     if not best:
         what = f"{len(groups)} things stand in the region but none fits" if groups else "nothing stands in the region"
         return Found(fit=None, score=0.0, plane=plane, noise=noise, message=f"{what} {_region(config)}")
@@ -140,35 +141,74 @@ def _upright(plane: Plane) -> Array:
     return Rotation.align_vectors(plane.normal[None], [[0.0, 0.0, 1.0]])[0].as_matrix()
 
 
-def _start_poses(
-    model: SurfaceModel, group: Array, plane: Plane, upright: Array, view: View, config: TrackerConfig
-) -> list[Array]:
+@dataclass(frozen=True, kw_only=True)
+class _Scene:
+    """One picture under search."""
+
+    model: SurfaceModel
+    depth: NDArray[np.generic]
+    view: View
+    config: TrackerConfig
+    noise: float
+    plane: Plane
+    above: Array
+    """Points above the table, base_link, (N, 3) [m]."""
+
+
+def _standing(scene: _Scene, pose: Array) -> Array:
+    """The standing pose nearest to a pose: place and yaw kept, lean and height from the table plane."""
+    upright = _upright(scene.plane)
+    level = upright.T @ pose[:3, :3]
+    yaw = np.arctan2(level[1, 0] - level[0, 1], level[0, 0] + level[1, 1])
+    place = pose[:3, 3] + scene.plane.normal * (scene.model.com_height - float(scene.plane.above(pose[:3, 3])))
+    return from_matrix(place, upright @ Rotation.from_euler("z", yaw).as_matrix())
+
+
+def _start_poses(scene: _Scene, group: Array) -> list[Array]:
     """Standing poses at a cluster: only its front is seen, so the middle lies behind the mean of the points."""
+    model, normal = scene.model, scene.plane.normal
     centre = group.mean(axis=0)
-    away = centre - view.camera_position()
-    away -= plane.normal * (away @ plane.normal)
+    away = centre - scene.view.camera_position()
+    away -= normal * (away @ normal)
     away /= np.linalg.norm(away)
     middle = centre + 0.25 * float(np.min((model.upper - model.lower)[:2])) * away
-    middle += plane.normal * (model.com_height - float(plane.above(middle)))
     about_z = any(abs(axis[2]) > 0.99 for axis in model.symmetry_axes)
-    count = 1 if about_z else config.yaw_candidates
-    yaws = np.arange(count) * 2 * np.pi / count
-    return [from_matrix(middle, upright @ Rotation.from_euler("z", yaw).as_matrix()) for yaw in yaws]
+    count = 1 if about_z else scene.config.yaw_candidates
+    turns = Rotation.from_euler("z", np.arange(count)[:, None] * 2 * np.pi / count).as_matrix()
+    return [_standing(scene, from_matrix(middle, turn)) for turn in turns]
 
 
-def _try(
-    model: SurfaceModel, group: Array, above: Array, start: Array, depth: NDArray[np.generic], view: View,
-    config: TrackerConfig, noise: float,
-) -> tuple[float, Fit] | None:
-    """Register from a start; the score is the share of surface explained times the share of the cluster explained."""
-    thin = group[:: max(1, len(group) // 400)]
-    pose = start @ align(model, apply(inverse(start), thin), 0.030, 15)
-    away = float(np.dot(pose[:3, 3] - view.camera_position(), view.base_T_camera[:3, 2]))
-    sigma = noise * (away / REFERENCE_DEPTH) ** 2
-    fit = register(model, pose, above, config, sigma, config.capture)
-    if fit is None:
+def _settle(scene: _Scene, thin: Array, start: Array) -> tuple[float, Array]:
+    """Slide a standing start onto the points; share of the points explained, and the pose."""
+    pose = start
+    for reach in (0.030, 0.020, 0.012):
+        step = align(scene.model, apply(inverse(pose), thin), reach, 6)
+        pose = _standing(scene, pose @ step)
+    _, off, _ = scene.model.plane_distance(apply(inverse(pose), thin))
+    return float(np.mean(off < 0.006)), pose
+
+
+def _refine(scene: _Scene, pose: Array, thin: Array) -> tuple[float, float, Fit] | None:
+    """Free registration of a standing pose; score, angle of the yaw and fit.
+
+    The score is the share of the surface explained times the share of the cluster's lower part explained.
+    """
+    away = float(np.dot(pose[:3, 3] - scene.view.camera_position(), scene.view.base_T_camera[:3, 2]))
+    sigma = scene.noise * (away / REFERENCE_DEPTH) ** 2
+    fit = None
+    for _ in range(2):
+        fit = register(scene.model, pose, scene.above, scene.config, sigma, scene.config.capture)
+        if fit is None:
+            return None
+        pose = fit.base_T_object
+    assert fit is not None
+    lean = np.degrees(np.arccos(np.clip(pose[:3, 2] @ scene.plane.normal, -1, 1)))
+    if len(thin) and lean > scene.config.max_standing_tilt:
         return None
-    gate = max(config.gate_sigmas * sigma, config.min_gate)
-    shares = visibility(model, fit.base_T_object, depth, view, gate)
-    _, off, _ = model.plane_distance(apply(inverse(fit.base_T_object), thin))
-    return shares.explained * (1.0 - shares.contradiction) * float(np.mean(off < gate + 0.002)), fit
+    gate = max(scene.config.gate_sigmas * sigma, scene.config.min_gate)
+    shares = visibility(scene.model, pose, scene.depth, scene.view, gate)
+    score = shares.explained * (1.0 - shares.contradiction)
+    if len(thin):
+        _, off, _ = scene.model.plane_distance(apply(inverse(pose), thin))
+        score *= float(np.mean(off < gate + 0.002))
+    return score, abs(float(np.arctan2(pose[1, 0], pose[0, 0]))), fit

@@ -71,6 +71,7 @@ class Tracker:
         self._stamp = -np.inf
         self._misses = 0
         self._ever = False
+        self._searched, self._search_message = -np.inf, ""
         self._velocity, self._turn = np.zeros(3), np.zeros(3)
 
     def track(self, depth: NDArray[np.generic], stamp: float) -> Observation:
@@ -87,6 +88,8 @@ class Tracker:
         if not np.any(depth[::8, ::8] > 0):
             return self._lost(stamp, "the picture holds no depth at all; is the camera covered?")
         if self._fit is None or self._misses > self.config.patience:
+            if 0.0 <= stamp - self._searched < self.config.search_period:
+                return self._lost(stamp, self._search_message)
             return self._search(depth, stamp)
         return self._follow(depth, stamp)
 
@@ -94,6 +97,7 @@ class Tracker:
         hint = self._fit.base_T_object if self._fit is not None else None
         found = search(self.model, depth, self._view, self.config, hint)
         self._plane, self._noise = found.plane, found.noise
+        self._searched, self._search_message = stamp, found.message
         if found.fit is None:
             if self._ever:
                 return self._lost(stamp, found.message)

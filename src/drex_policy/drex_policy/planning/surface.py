@@ -30,7 +30,8 @@ class TwinSurface:
     """Outside surface of a twin as the union of its convex pieces."""
 
     def __init__(self, twin: Twin) -> None:
-        self._equations = [ConvexHull(piece).equations for piece in twin.pieces]
+        # Triangles of one flat face share their equation: once is enough.
+        self._equations = [np.unique(np.round(ConvexHull(piece).equations, 9), axis=0) for piece in twin.pieces]
 
     def first_hit(self, point: Array, direction: Array) -> SurfacePoint | None:
         """Where a ray along `direction` (unit) that goes through `point` first enters the object; None: it misses."""
@@ -41,7 +42,7 @@ class TwinSurface:
             gap = equations[:, :3] @ origin + equations[:, 3]
             if (gap[np.abs(speed) < 1e-12] > 0).any():
                 continue
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 times = -gap / speed
             entering, leaving = speed < -1e-12, speed > 1e-12
             enter_at = np.where(entering, times, -np.inf)

@@ -37,7 +37,9 @@ def to_trajectory(message: JointTrajectoryMsg, start: Any) -> JointTrajectory:
         raise InvalidDataError("trajectory: no points")
     names = list(message.joint_names)
     times = [p.time_from_start.sec + p.time_from_start.nanosec * 1e-9 for p in message.points]
-    positions = [select_by_name(names, p.positions, ARM_JOINTS, "trajectory positions") for p in message.points]
+    positions = [
+        select_by_name(names, p.positions, ARM_JOINTS, "trajectory positions") for p in message.points
+    ]
     given = all(len(p.velocities) == len(names) for p in message.points)
     if times[0] > 0.0:
         times, positions = [0.0, *times], [np.asarray(start, float), *positions]
@@ -47,7 +49,9 @@ def to_trajectory(message: JointTrajectoryMsg, start: Any) -> JointTrajectory:
         raise InvalidDataError("trajectory: its only point is at time 0; give it a time to get there")
     if not given:
         return timed_path(times, positions)
-    velocities = [select_by_name(names, p.velocities, ARM_JOINTS, "trajectory velocities") for p in message.points]
+    velocities = [
+        select_by_name(names, p.velocities, ARM_JOINTS, "trajectory velocities") for p in message.points
+    ]
     if len(velocities) < len(times):
         velocities = [np.zeros(6), *velocities]
     return JointTrajectory(np.asarray(times), np.asarray(positions), np.asarray(velocities))
@@ -69,12 +73,20 @@ class RigArm:
         self._controllers = [
             (controller, "ur_controllers/ScaledJointTrajectoryController"),
             ("joint_state_broadcaster", "joint_state_broadcaster/JointStateBroadcaster"),
-            ("force_torque_sensor_broadcaster", "force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster"),
+            (
+                "force_torque_sensor_broadcaster",
+                "force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster",
+            ),
             ("io_and_status_controller", "ur_controllers/GPIOController"),
         ]
         self._server = ActionServer(
-            node, FollowJointTrajectory, f"/{controller}/follow_joint_trajectory", execute_callback=self._execute,
-            goal_callback=self._on_goal, cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=node.group,
+            node,
+            FollowJointTrajectory,
+            f"/{controller}/follow_joint_trajectory",
+            execute_callback=self._execute,
+            goal_callback=self._on_goal,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=node.group,
         )
         self._services = [
             node.create_service(kind, name, callback, callback_group=node.group)
@@ -91,8 +103,10 @@ class RigArm:
             ]
             self._services.append(
                 node.create_service(
-                    ListControllers, "/allegro/controller_manager/list_controllers",
-                    lambda _, response: _fill(response, self._hand_controllers, 100), callback_group=node.group,
+                    ListControllers,
+                    "/allegro/controller_manager/list_controllers",
+                    lambda _, response: _fill(response, self._hand_controllers, 100),
+                    callback_group=node.group,
                 )
             )
         self._publishers = []

@@ -38,7 +38,9 @@ class _Exposure:
 class RigCamera:
     """Takes exposures in the rig's thread, renders and publishes them in its own."""
 
-    def __init__(self, node: Node, rig: SimulatedRig, rate: float, failed: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, node: Node, rig: SimulatedRig, rate: float, failed: Callable[[BaseException], None]
+    ) -> None:
         """Create the topics; `start` starts the thread.
 
         Args:
@@ -52,8 +54,10 @@ class RigCamera:
         self._publishers = [
             node.create_publisher(kind, topic, SENSOR_PUBLISHER)
             for kind, topic in (
-                (Image, f"{COLOR}/image_raw"), (CameraInfo, f"{COLOR}/camera_info"),
-                (Image, f"{DEPTH}/image_raw"), (CameraInfo, f"{DEPTH}/camera_info"),
+                (Image, f"{COLOR}/image_raw"),
+                (CameraInfo, f"{COLOR}/camera_info"),
+                (Image, f"{DEPTH}/image_raw"),
+                (CameraInfo, f"{DEPTH}/camera_info"),
             )
         ]
         self._color_message, self._depth_message, self._info = _messages(intrinsics(CAMERA_FOVY))
@@ -116,7 +120,7 @@ class RigCamera:
                 profile = self._rig.profile
                 depth = degrade(depth, profile.depth_noise, profile.edge_holes, rng)
                 self._publish(exposure, color, depth)
-        except BaseException as error:  # noqa: BLE001  reported by the node
+        except BaseException as error:
             self._failed(error)
         finally:
             if renderer is not None:

@@ -32,7 +32,11 @@ class RigLoop:
     """Steps a rig at its pace. Everything that touches the rig runs in this thread: hand it in with `call`."""
 
     def __init__(
-        self, rig: SimulatedRig, pace: str, before: Callable[[], None], after: Callable[[RigSample], None],
+        self,
+        rig: SimulatedRig,
+        pace: str,
+        before: Callable[[], None],
+        after: Callable[[RigSample], None],
         failed: Callable[[BaseException], None],
     ) -> None:
         """Make the loop; `start` starts it.
@@ -109,7 +113,7 @@ class RigLoop:
     def _run(self) -> None:
         try:
             self._loop()
-        except BaseException as error:  # noqa: BLE001  reported by the node
+        except BaseException as error:
             self._failed(error)
 
     def _loop(self) -> None:
@@ -141,5 +145,5 @@ class RigLoop:
             future, function = self._calls.get()
             try:
                 future.set_result(function())
-            except BaseException as error:  # noqa: BLE001  raised in the caller's thread
+            except BaseException as error:
                 future.set_exception(error)

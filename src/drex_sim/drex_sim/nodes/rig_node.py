@@ -82,7 +82,9 @@ class RigNode(DrexNode):
         calibrated = self.declare("force_calibrated", False, "wrist sensor with 1 % common scale error")
         driver = self.declare("hand_driver", "ros2_control", "ros2_control, v5, v5_sense or v5_torque")
         mode = self.declare("hand_mode", "", "position or effort; empty: the driver's default")
-        controller = self.declare("arm_controller", "scaled_joint_trajectory_controller", "trajectory controller")
+        controller = self.declare(
+            "arm_controller", "scaled_joint_trajectory_controller", "trajectory controller"
+        )
         headless = self.declare("headless", True, "false: open a window")
         twin_path = self.declare("twin_path", "", "folders of twins, separated like PATH")
         if pace not in PACES:
@@ -91,8 +93,15 @@ class RigNode(DrexNode):
             raise ConfigError(f"parameter camera_rate is {rate}; 0 to 60 Hz are allowed")
         check_mode(driver, mode or default_mode(driver))
         config = RigConfig(
-            object_id=object_id, realism=realism, seed=seed, hand_driver=driver, hand_mode=mode or None,
-            force_calibrated=calibrated, twin_path=twin_path or None, mass=_given_mass(), visuals=rate > 0 or not headless,
+            object_id=object_id,
+            realism=realism,
+            seed=seed,
+            hand_driver=driver,
+            hand_mode=mode or None,
+            force_calibrated=calibrated,
+            twin_path=twin_path or None,
+            mass=_given_mass(),
+            visuals=rate > 0 or not headless,
             run_folder=Path(folder) if folder else None,
         )
         return config, pace, float(rate), controller
@@ -109,8 +118,12 @@ class RigNode(DrexNode):
 
     def _make_io_node(self) -> Node:
         return Node(
-            "rig_io", namespace=self.get_namespace(), context=self.context, enable_rosout=False,
-            start_parameter_services=False, cli_args=["--ros-args", "-r", "__node:=rig_io"],
+            "rig_io",
+            namespace=self.get_namespace(),
+            context=self.context,
+            enable_rosout=False,
+            start_parameter_services=False,
+            cli_args=["--ros-args", "-r", "__node:=rig_io"],
         )
 
     def start(self) -> None:
@@ -132,7 +145,9 @@ class RigNode(DrexNode):
         if self._arm is not None:
             self._arm.close()
         for handle in self._handles:
-            self.destroy_timer(handle) if hasattr(handle, "time_until_next_call") else self.destroy_service(handle)
+            self.destroy_timer(handle) if hasattr(handle, "time_until_next_call") else self.destroy_service(
+                handle
+            )
         if self._io is not None:
             self._io.destroy_node()
         if self._viewer is not None:
@@ -148,7 +163,8 @@ class RigNode(DrexNode):
             self._viewer.sync()
 
     def _on_failure(self, error: BaseException) -> None:
-        self.report_exception("the simulated rig stopped", error)
+        if self.context.ok():  # on Ctrl-C the context goes first and publishing fails
+            self.report_exception("the simulated rig stopped", error)
 
     def _report_factor(self) -> None:
         if self.active and self._loop is not None:
@@ -161,10 +177,14 @@ class RigNode(DrexNode):
             response.error_code, response.message = request.BUSY, "the arm is moving; cancel its goal first"
             return response
         try:
-            self._loop.call(lambda: rig.reset(
-                seed=int(request.seed) if request.seed >= 0 else None,
-                realism=request.realism or None, keep=request.keep_realisation,
-            ), timeout=20.0)
+            self._loop.call(
+                lambda: rig.reset(
+                    seed=int(request.seed) if request.seed >= 0 else None,
+                    realism=request.realism or None,
+                    keep=request.keep_realisation,
+                ),
+                timeout=20.0,
+            )
         except DrexError as error:
             response.error_code, response.message = request.BAD_REQUEST, str(error)
             return response
@@ -198,7 +218,9 @@ def _given_mass() -> float | None:
     try:
         return check_mass(float(Path(file).read_text()), file)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{MASS_VARIABLE}: {file}: {error}; a file with one number in kilograms is needed") from error
+        raise ConfigError(
+            f"{MASS_VARIABLE}: {file}: {error}; a file with one number in kilograms is needed"
+        ) from error
 
 
 def _open_viewer(rig: SimulatedRig) -> Any:
@@ -207,7 +229,9 @@ def _open_viewer(rig: SimulatedRig) -> Any:
 
         return mujoco.viewer.launch_passive(rig.model, rig.data, show_left_ui=False, show_right_ui=False)
     except Exception as error:
-        raise ConfigError(f"headless is false but no window can be opened ({error}); set headless to true") from error
+        raise ConfigError(
+            f"headless is false but no window can be opened ({error}); set headless to true"
+        ) from error
 
 
 def main() -> None:

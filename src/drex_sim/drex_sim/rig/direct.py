@@ -78,8 +78,13 @@ class DirectRobot:
         """See protocols.Robot."""
         s = self.rig.sample
         return RobotState(
-            stamp=s.time, arm_position=s.arm_position, arm_velocity=s.arm_velocity, hand_position=s.hand_position,
-            hand_velocity=s.hand_velocity, force=s.wrench[:3], torque=s.wrench[3:],
+            stamp=s.time,
+            arm_position=s.arm_position,
+            arm_velocity=s.arm_velocity,
+            hand_position=s.hand_position,
+            hand_velocity=s.hand_velocity,
+            force=s.wrench[:3],
+            torque=s.wrench[3:],
         )
 
     def tracked(self) -> TrackedPose:
@@ -145,7 +150,9 @@ class DirectRobot:
                 self._stop()
                 return MotionResult.GUARDED
         if not outcome:
-            raise MotionError("the arm did not reach the end of its trajectory: something holds it; see the wrench")
+            raise MotionError(
+                "the arm did not reach the end of its trajectory: something holds it; see the wrench"
+            )
         return MotionResult.REACHED
 
     def _stop(self) -> None:
@@ -175,7 +182,10 @@ class DirectRobot:
                 sample = self.rig.sample
                 driver.command(
                     realise(
-                        *self._hand_target, mode=driver.mode, gains=driver.gains, measured=sample.hand_position,
+                        *self._hand_target,
+                        mode=driver.mode,
+                        gains=driver.gains,
+                        measured=sample.hand_position,
                         velocity=sample.hand_velocity,
                     )
                 )

@@ -81,7 +81,9 @@ def _round_bottom(piece: Array, bottom: float, radius: float) -> Array:
     rings = []
     for angle in np.linspace(0.0, np.pi / 2, ROUND_STEPS + 1):
         ring = inset(outline, radius * (1 - np.sin(angle)))
-        rings.append(np.column_stack([ring, np.full(len(ring), bottom + CLEARANCE + radius * (1 - np.cos(angle)))]))
+        rings.append(
+            np.column_stack([ring, np.full(len(ring), bottom + CLEARANCE + radius * (1 - np.cos(angle)))])
+        )
     return np.concatenate([piece[~base], *rings])
 
 

@@ -14,7 +14,9 @@ Array = NDArray[np.float64]
 class HandDriver:
     """Turns driver commands (canonical joint order) into joint torques."""
 
-    def __init__(self, driver: str, mode: str | None, torque_step: float, timestep: float, gains: HandGains) -> None:
+    def __init__(
+        self, driver: str, mode: str | None, torque_step: float, timestep: float, gains: HandGains
+    ) -> None:
         """Make the driver.
 
         Args:
@@ -58,7 +60,9 @@ class HandDriver:
         """
         array = np.asarray(values, float)
         if array.shape != (16,) or not np.isfinite(array).all():
-            raise InvalidDataError(f"hand driver {self.driver}: command of shape {array.shape}; 16 finite values needed")
+            raise InvalidDataError(
+                f"hand driver {self.driver}: command of shape {array.shape}; 16 finite values needed"
+            )
         self._pending = array.copy()
 
     def set_gains(self, stiffness: Array, damping: Array) -> None:
@@ -70,7 +74,11 @@ class HandDriver:
         if self.driver != "v5_sense":
             raise ConfigError(f"hand_driver {self.driver} takes no gains; only v5_sense does")
         stiffness, damping = np.asarray(stiffness, float), np.asarray(damping, float)
-        if stiffness.shape != (16,) or damping.shape != (16,) or not (np.concatenate([stiffness, damping]) >= 0).all():
+        if (
+            stiffness.shape != (16,)
+            or damping.shape != (16,)
+            or not (np.concatenate([stiffness, damping]) >= 0).all()
+        ):
             raise ConfigError("hand gains: 16 stiffnesses and 16 dampings, none negative, are needed")
         self._stiffness, self._damping = stiffness, damping
 

@@ -112,7 +112,9 @@ def table_pose(truth: Truth) -> Array:
 
 def standing_pose(rig: RigModel, truth: Truth) -> Array:
     """base_T_object of the object standing on the table, (4, 4)."""
-    upright = from_matrix([*truth.place, rig.shape.com_height], Rotation.from_euler("z", truth.yaw).as_matrix())
+    upright = from_matrix(
+        [*truth.place, rig.shape.com_height], Rotation.from_euler("z", truth.yaw).as_matrix()
+    )
     return rig.base_T_table @ upright
 
 
@@ -128,9 +130,15 @@ def _add_actuators(spec: mujoco.MjSpec, finger_friction: float) -> None:
         gain[0] = ARM_STIFFNESS[i]
         bias[1], bias[2] = -ARM_STIFFNESS[i], -ARM_DAMPING[i]
         spec.add_actuator(
-            name=name, target=f"arm/{name}", trntype=mujoco.mjtTrn.mjTRN_JOINT, gainprm=gain, biasprm=bias,
-            gaintype=mujoco.mjtGain.mjGAIN_FIXED, biastype=mujoco.mjtBias.mjBIAS_AFFINE,
-            forcelimited=mujoco.mjtLimited.mjLIMITED_TRUE, forcerange=(-ARM_TORQUE[i], ARM_TORQUE[i]),
+            name=name,
+            target=f"arm/{name}",
+            trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            gainprm=gain,
+            biasprm=bias,
+            gaintype=mujoco.mjtGain.mjGAIN_FIXED,
+            biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+            forcelimited=mujoco.mjtLimited.mjLIMITED_TRUE,
+            forcerange=(-ARM_TORQUE[i], ARM_TORQUE[i]),
         )
     for name in MODEL_HAND_JOINTS:
         joint = spec.joint(name)
@@ -149,16 +157,28 @@ def _set_friction(spec: mujoco.MjSpec, truth: Truth) -> None:
 
 def _add_table(spec: mujoco.MjSpec, truth: Truth, base_T_table: Array) -> None:
     spec.add_texture(
-        name="table", type=mujoco.mjtTexture.mjTEXTURE_2D, builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-        rgb1=(0.45, 0.40, 0.35), rgb2=(0.55, 0.50, 0.45), width=256, height=256,
+        name="table",
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        rgb1=(0.45, 0.40, 0.35),
+        rgb2=(0.55, 0.50, 0.45),
+        width=256,
+        height=256,
     )
     material = spec.add_material(name="table", texrepeat=(8, 8))
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "table"
     pose = base_T_table @ from_matrix([0.45, 0.0, 0.0], np.eye(3))
     spec.worldbody.add_geom(
-        name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(0.75, 0.6, 0.1), pos=pose[:3, 3],
-        quat=_wxyz(pose[:3, :3]), contype=_TABLE[0], conaffinity=_TABLE[1], condim=3,
-        friction=(truth.friction_table, 0.005, 1e-4), material="table",
+        name="table",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=(0.75, 0.6, 0.1),
+        pos=pose[:3, 3],
+        quat=_wxyz(pose[:3, :3]),
+        contype=_TABLE[0],
+        conaffinity=_TABLE[1],
+        condim=3,
+        friction=(truth.friction_table, 0.005, 1e-4),
+        material="table",
     )
     spec.worldbody.add_light(pos=(0.3, -0.6, 1.8), dir=(0.1, 0.3, -1.0), castshadow=False)
     spec.visual.headlight.ambient = (0.4, 0.4, 0.4)
@@ -178,22 +198,47 @@ def _add_object(spec: mujoco.MjSpec, twin: Twin, truth: Truth, shape: TrueShape)
     for i, piece in enumerate(shape.pieces):
         spec.add_mesh(name=f"piece_{i}", uservert=piece.ravel())
         body.add_geom(
-            name=f"object_{i}", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"piece_{i}", group=3, mass=0.0,
-            contype=_HULL[0], conaffinity=_HULL[1], condim=3, friction=friction,
+            name=f"object_{i}",
+            type=mujoco.mjtGeom.mjGEOM_MESH,
+            meshname=f"piece_{i}",
+            group=3,
+            mass=0.0,
+            contype=_HULL[0],
+            conaffinity=_HULL[1],
+            condim=3,
+            friction=friction,
         )
     for i, centre in enumerate(shape.supports):
         body.add_geom(
-            name=f"support_{i}", type=mujoco.mjtGeom.mjGEOM_SPHERE, size=(shape.support_radius, 0, 0), pos=centre,
-            group=3, mass=0.0, contype=_SUPPORT[0], conaffinity=_SUPPORT[1], condim=3, friction=friction,
-            priority=1, solref=(0.01, 1.0), solimp=(0.98, 0.995, 1e-4, 0.5, 2.0),
+            name=f"support_{i}",
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            size=(shape.support_radius, 0, 0),
+            pos=centre,
+            group=3,
+            mass=0.0,
+            contype=_SUPPORT[0],
+            conaffinity=_SUPPORT[1],
+            condim=3,
+            friction=friction,
+            priority=1,
+            solref=(0.01, 1.0),
+            solimp=(0.98, 0.995, 1e-4, 0.5, 2.0),
         )
     mesh = spec.add_mesh(
-        name="object", uservert=(twin.vertices * truth.scale).ravel(), userface=twin.faces.ravel().astype(np.int32)
+        name="object",
+        uservert=(twin.vertices * truth.scale).ravel(),
+        userface=twin.faces.ravel().astype(np.int32),
     )
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
     body.add_geom(
-        name="object", type=mujoco.mjtGeom.mjGEOM_MESH, meshname="object", group=2, mass=0.0, contype=0,
-        conaffinity=0, rgba=(0.80, 0.22, 0.12, 1.0),
+        name="object",
+        type=mujoco.mjtGeom.mjGEOM_MESH,
+        meshname="object",
+        group=2,
+        mass=0.0,
+        contype=0,
+        conaffinity=0,
+        rgba=(0.80, 0.22, 0.12, 1.0),
     )
 
 

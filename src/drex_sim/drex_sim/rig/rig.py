@@ -81,7 +81,9 @@ class SimulatedRig:
 
     def _build(self) -> None:
         config = self.config
-        self.twin: Twin = config.twin if config.twin is not None else load_twin(config.object_id, config.twin_path)
+        self.twin: Twin = (
+            config.twin if config.twin is not None else load_twin(config.object_id, config.twin_path)
+        )
         self.profile: Profile = get_profile(config.realism, config.force_calibrated)
         nominal = None if config.twin is not None else nominal_mass(config.object_id, config.twin_path)
         self._truth = draw_truth(self.twin, self.profile, config.seed, nominal, config.mass)
@@ -101,7 +103,11 @@ class SimulatedRig:
         self._push_rng = push
         self.arm = ArmServo(self.profile, arm, ARM_HOME)
         self.wrist = WristSensor(
-            self._truth, self.profile, wrist, TIMESTEP, self.kinematics.hand_mass,
+            self._truth,
+            self.profile,
+            wrist,
+            TIMESTEP,
+            self.kinematics.hand_mass,
             self.kinematics.hand_center_of_gravity(HAND_OPEN),
         )
         self.pushes = 0
@@ -150,7 +156,9 @@ class SimulatedRig:
         """
         twin = load_twin(object_id, self.config.twin_path)
         if self.config.mass is None and nominal_mass(object_id, self.config.twin_path) is None:
-            raise ConfigError(f"object {object_id}: no mass.value in its object.yaml; the simulator needs one")
+            raise ConfigError(
+                f"object {object_id}: no mass.value in its object.yaml; the simulator needs one"
+            )
         changed = replace(self.config, object_id=object_id, twin=None)
         if object_id == self.twin.id and twin.hash == self.twin.hash:
             self.reset(keep=True)

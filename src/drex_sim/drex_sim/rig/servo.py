@@ -105,7 +105,9 @@ class ArmServo:
             argument = self._omegas * time + self._phases
             # Position, velocity and acceleration of the wave, each through the servo's feed-forward.
             in_phase = self._amplitudes - self._amplitudes_acceleration * inertia[self._shaken]
-            control[self._shaken] += in_phase * np.sin(argument) + self._amplitudes_velocity * np.cos(argument)
+            control[self._shaken] += in_phase * np.sin(argument) + self._amplitudes_velocity * np.cos(
+                argument
+            )
         return control
 
     def _advance(self, measured: Array) -> None:

@@ -49,7 +49,9 @@ class Truth:
     yaw: float
 
 
-def draw_truth(twin: Twin, profile: Profile, seed: int, nominal: float | None, mass: float | None = None) -> Truth:
+def draw_truth(
+    twin: Twin, profile: Profile, seed: int, nominal: float | None, mass: float | None = None
+) -> Truth:
     """Draw the truth of a run.
 
     Args:
@@ -102,7 +104,9 @@ def seal(truth: Truth, seed: int, realism: str, run_folder: Path) -> Path:
     file = run_folder / SEALED
     file.parent.mkdir(parents=True, exist_ok=True)
     os.chmod(file.parent, 0o700)
-    record = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in vars(truth).items()}
+    record = {
+        key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in vars(truth).items()
+    }
     record |= {"seed": seed, "realism": realism}
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w") as stream:

@@ -29,7 +29,13 @@ class WristSensor:
     """
 
     def __init__(
-        self, truth: Truth, profile: Profile, rng: np.random.Generator, timestep: float, mass: float, center: Array
+        self,
+        truth: Truth,
+        profile: Profile,
+        rng: np.random.Generator,
+        timestep: float,
+        mass: float,
+        center: Array,
     ) -> None:
         """Make the sensor.
 

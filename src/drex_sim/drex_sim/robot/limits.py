@@ -61,13 +61,22 @@ class SafetyLimits:
     """Silence of a node's heartbeat after which the rig is stopped, steady time [s]."""
 
     def __post_init__(self) -> None:
-        lengths = {"arm_lower": 6, "arm_upper": 6, "arm_velocity": 6, "workspace_lower": 3, "workspace_upper": 3,
-                   "hand_lower": 16, "hand_upper": 16}
+        lengths = {
+            "arm_lower": 6,
+            "arm_upper": 6,
+            "arm_velocity": 6,
+            "workspace_lower": 3,
+            "workspace_upper": 3,
+            "hand_lower": 16,
+            "hand_upper": 16,
+        }
         for field in fields(self):
             value = np.asarray(getattr(self, field.name), float)
             wanted = (lengths[field.name],) if field.name in lengths else ()
             if value.shape != wanted:
-                raise ConfigError(f"safety limit {field.name}: shape {value.shape}; {wanted or 'one number'} needed")
+                raise ConfigError(
+                    f"safety limit {field.name}: shape {value.shape}; {wanted or 'one number'} needed"
+                )
             if not np.isfinite(value).all():
                 raise ConfigError(f"safety limit {field.name} is {value}; finite numbers are needed")
             if field.name not in lengths and value <= 0:
@@ -75,8 +84,12 @@ class SafetyLimits:
         if min(self.arm_velocity) <= 0:
             raise ConfigError(f"safety limit arm_velocity is {self.arm_velocity}; numbers above 0 are needed")
         for name in ("arm", "workspace", "hand"):
-            if (np.asarray(getattr(self, f"{name}_lower")) >= np.asarray(getattr(self, f"{name}_upper"))).any():
-                raise ConfigError(f"safety limits {name}_lower and {name}_upper: lower must be below upper everywhere")
+            if (
+                np.asarray(getattr(self, f"{name}_lower")) >= np.asarray(getattr(self, f"{name}_upper"))
+            ).any():
+                raise ConfigError(
+                    f"safety limits {name}_lower and {name}_upper: lower must be below upper everywhere"
+                )
 
     @staticmethod
     def from_yaml(file: str | Path) -> SafetyLimits:
@@ -88,14 +101,18 @@ class SafetyLimits:
         try:
             record = yaml.safe_load(Path(file).read_text())
         except (OSError, yaml.YAMLError) as error:
-            raise ConfigError(f"{file}: cannot be read ({error}); a YAML mapping of safety limits is needed") from error
+            raise ConfigError(
+                f"{file}: cannot be read ({error}); a YAML mapping of safety limits is needed"
+            ) from error
         record = record.get("safety", record) if isinstance(record, dict) else record
         if not isinstance(record, dict):
             raise ConfigError(f"{file}: holds {type(record).__name__}; a mapping of safety limits is needed")
         allowed = {field.name for field in fields(SafetyLimits)}
         unknown = sorted(set(record) - allowed)
         if unknown:
-            raise ConfigError(f"{file}: unknown limit {', '.join(map(str, unknown))}; allowed: {', '.join(sorted(allowed))}")
+            raise ConfigError(
+                f"{file}: unknown limit {', '.join(map(str, unknown))}; allowed: {', '.join(sorted(allowed))}"
+            )
         values = {}
         for name, value in record.items():
             try:
@@ -158,7 +175,9 @@ class SafetyLimits:
         """
         positions, efforts = np.asarray(positions, float), np.asarray(efforts, float)
         if positions.shape != (len(HAND_JOINTS),) or efforts.shape != (len(HAND_JOINTS),):
-            raise InvalidDataError(f"hand command: shapes {positions.shape}, {efforts.shape}; (16,) each is needed")
+            raise InvalidDataError(
+                f"hand command: shapes {positions.shape}, {efforts.shape}; (16,) each is needed"
+            )
         if not (np.isfinite(positions).all() and np.isfinite(efforts).all()):
             raise InvalidDataError("hand command: NaN or infinity; nothing was sent")
         return (

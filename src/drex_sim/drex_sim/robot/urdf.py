@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import xml.etree.ElementTree as ET
 
 import mujoco
@@ -46,7 +47,9 @@ def robot_urdf(model: mujoco.MjModel, hand_driver: str) -> str:
 
 
 def _origin(parent: ET.Element, position: ArrayLike, wxyz: ArrayLike) -> None:
-    rpy = Rotation.from_quat(xyzw_from_wxyz(wxyz)).as_euler("xyz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # at gimbal lock one of the possible answers is given
+        rpy = Rotation.from_quat(xyzw_from_wxyz(wxyz)).as_euler("xyz")
     ET.SubElement(parent, "origin", xyz=_text(position), rpy=_text(rpy))
 
 
@@ -92,7 +95,10 @@ def _joint(
         is_hand = name in hand_names
         ET.SubElement(joint, "axis", xyz=_text(model.jnt_axis[index]))
         ET.SubElement(
-            joint, "limit", lower=f"{lower:.9g}", upper=f"{upper:.9g}",
+            joint,
+            "limit",
+            lower=f"{lower:.9g}",
+            upper=f"{upper:.9g}",
             effort=str(_HAND_EFFORT if is_hand else _ARM_EFFORT),
             velocity=str(_HAND_VELOCITY if is_hand else _ARM_VELOCITY),
         )
