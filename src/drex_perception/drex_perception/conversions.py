@@ -10,8 +10,8 @@ from std_msgs.msg import Header
 from vision_msgs.msg import Detection3D, Detection3DArray, ObjectHypothesisWithPose
 
 from drex_msgs.msg import TrackedObject
-from drex_perception.camera.depth import Intrinsics, decode_depth
-from drex_perception.tracking.tracker import TrackingResult
+from drex_perception.camera import Intrinsics, decode_depth
+from drex_perception.tracking import Observation
 from drex_sim.robot.protocols import TrackingState
 from drex_sim.transforms import from_xyzw, to_xyzw
 from drex_sim.twin import Twin
@@ -19,14 +19,21 @@ from drex_sim.twin import Twin
 Array = NDArray[np.float64]
 
 
-def depth_from(image: Image) -> NDArray[np.float32]:
-    """Depth [m] of an aligned depth picture. Raises InvalidDataError."""
-    return decode_depth(bytes(image.data), image.encoding, image.width, image.height, bool(image.is_bigendian))
+def depth_from(image: Image) -> NDArray[np.generic]:
+    """Depth of an aligned depth picture: uint16 [mm] or float32 [m], not copied. Raises InvalidDataError."""
+    return decode_depth(
+        memoryview(image.data), image.encoding, image.width, image.height, image.step, bool(image.is_bigendian)
+    )
 
 
 def intrinsics_from(info: CameraInfo) -> Intrinsics:
     """Intrinsics of a camera_info. Raises InvalidDataError."""
-    return Intrinsics.from_k(info.width, info.height, np.asarray(info.k))
+    return Intrinsics.from_k(info.k, info.width, info.height)
+
+
+def stamp_seconds(header: Header) -> float:
+    """Stamp of a header [s]."""
+    return header.stamp.sec + 1e-9 * header.stamp.nanosec
 
 
 def matrix_from(transform: TransformStamped) -> Array:
@@ -44,12 +51,17 @@ def pose_message(base_T_object: Array) -> Pose:
     return pose
 
 
-def tracked_message(result: TrackingResult, object_id: str, header: Header) -> TrackedObject:
-    """TrackedObject of a tracking result."""
-    message = TrackedObject(header=header, object_id=object_id, state=result.state.value)
-    message.confidence, message.residual = float(result.confidence), float(result.residual)
-    message.pose.pose = pose_message(result.base_T_object)
-    message.pose.covariance = result.covariance.ravel().tolist()
+def tracked_message(seen: Observation, object_id: str, header: Header) -> TrackedObject:
+    """TrackedObject of an observation; LOST, without a pose, where its numbers are not finite."""
+    pose = seen.base_T_object
+    if pose is None:
+        return silent_message(object_id, header, seen.state)
+    if not (np.isfinite(pose).all() and np.isfinite(seen.covariance).all()):
+        return silent_message(object_id, header, TrackingState.LOST)
+    message = TrackedObject(header=header, object_id=object_id, state=seen.state.value)
+    message.confidence, message.residual = float(seen.confidence), float(seen.residual)
+    message.pose.pose = pose_message(pose)
+    message.pose.covariance = seen.covariance.ravel().tolist()
     return message
 
 

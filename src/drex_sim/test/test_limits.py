@@ -61,7 +61,7 @@ def test_trajectories_outside_the_limits_are_refused():
         limits.check_trajectory(point_to_point(ARM_HOME, ARM_HOME + [2, 0, 0, 0, 0, 0], 4.0))
     with pytest.raises(LimitError, match="workspace"):
         limits.check_trajectory(point_to_point(ARM_HOME, ARM_HOME + [0, 0.9, 0, 0, 0, 0], 0.5))
-    with pytest.raises(LimitError, match="tool_speed allows 0.1"):
+    with pytest.raises(LimitError, match=r"tool_speed allows 0\.1"):
         SafetyLimits(tool_speed=0.1).check_trajectory(point_to_point(ARM_HOME, goal, 1.0))
     beyond = np.array([ARM_HOME, ARM_HOME])
     beyond[1, 2] = 3.3

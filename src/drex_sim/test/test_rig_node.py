@@ -28,11 +28,15 @@ from ur_msgs.srv import SetPayload
 
 from drex_msgs.srv import LoadObject, ResetRig
 from drex_sim.nodes.rig_node import RigNode
-from drex_sim.nodes.support import LATCHED, STREAM, call_service, run_action_goal, wait_for
+from drex_sim.nodes.ros_robot import RosRobot
+from drex_sim.nodes.support import LATCHED, STREAM, DrexNode, call_service, run_action_goal, wait_for
 from drex_sim.rig.truth import SEALED
 from drex_sim.robot.kinematics import ARM_HOME, HAND_OPEN
+from drex_sim.robot.limits import SafetyLimits
 from drex_sim.robot.names import ARM_JOINTS, driver_joint_names, select_by_name
+from drex_sim.robot.protocols import MotionResult
 from drex_sim.robot.realisation import to_driver_order
+from drex_sim.robot.trajectory import point_to_point
 
 ACTION = "/scaled_joint_trajectory_controller/follow_joint_trajectory"
 
@@ -230,6 +234,48 @@ def test_zero_payload_hand_reset_and_load(make):
         call_service(reset, ResetRig.Request(seed=-1, realism="dream")).error_code
         == ResetRig.Request.BAD_REQUEST
     )
+
+
+class User(DrexNode):
+    """A node that uses the robot as the procedures do."""
+
+    def setup(self) -> None:
+        self.robot = RosRobot(self, SafetyLimits())
+
+    def teardown(self) -> None:
+        self.robot.close()
+
+
+def test_ros_robot_moves_the_simulated_rig(make):
+    graph = make(camera_rate=0.0, realism="lab")
+    graph.activate()
+    user = User("user", parameter_overrides=[Parameter("use_sim_time", value=True)])
+    graph.executor.add_node(user)
+    try:
+        assert user.trigger_configure().name == "SUCCESS"
+        robot = user.robot
+        assert wait_for(lambda: robot.streams.silent() is None, 5.0)
+        robot.zero_force()
+        robot.sleep(0.2)
+        assert np.linalg.norm(robot.state().force) < 0.5
+        with robot.record() as recording:
+            result = robot.arm.execute(point_to_point(robot.state().arm_position, ARM_HOME + 0.05, 0.4))
+        assert result is MotionResult.REACHED
+        assert np.abs(robot.state().arm_position - ARM_HOME - 0.05).max() < 3e-3
+        blocks = recording.blocks()
+        stamps = blocks.arm_stamps
+        assert np.diff(stamps).max() < 0.0021 and len(blocks.wrenches) >= 0.98 * len(stamps)
+        start = robot.state().arm_position
+        guarded = robot.arm.execute(
+            point_to_point(start, ARM_HOME - 0.2, 0.3), guard=lambda s: np.abs(s.arm_velocity).max() > 0.1
+        )
+        assert guarded is MotionResult.GUARDED and np.abs(robot.state().arm_velocity).max() < 0.02
+        robot.set_payload(0.3, np.array([0.0, 0.0, 0.15]))
+        robot.sleep(0.3)
+        assert np.linalg.norm(robot.state().force) == pytest.approx(0.3 * 9.81, abs=0.4)
+    finally:
+        graph.executor.remove_node(user)
+        user.destroy_node()
 
 
 def test_a_second_simulator_refuses_to_start(make):

@@ -19,7 +19,9 @@ class TipConfig:
     force_scale_sigma: float = 0.01
     """Relative error of the force scale common to all pushes [-]; 0.03 for a sensor that was never calibrated."""
     axis_scale_sigma: float = 0.012
-    """Relative error of the axes the push acts on, beyond the common scale: spread and cross-talk [-]."""
+    """Relative error of the axes the push acts on, beyond the common scale [-]."""
+    cross_talk_sigma: float = 0.012
+    """Share of the vertical force that leaks into the horizontal one [-]."""
     push_scale_sigma: float = 0.007
     """Relative error of the moment that changes from push to push [-]."""
     force_drift: float = 0.005
@@ -40,8 +42,8 @@ class TipConfig:
     """Error of the tracked position relative to rest that is common to a push [m]."""
     position_floor: float = 0.0003
     """Smallest noise of one tracked position [m]."""
-    sample_period: float = 0.05
-    """Signals are averaged over this [s]."""
+    sample_period: float = 0.1
+    """Signals are averaged over this: about one period of the arm's vibration [s]."""
     min_tilt: float = 0.8
     """Samples tilted less are left out: the base is not clear of the table yet [deg]."""
     min_peak_tilt: float = 1.6
@@ -67,8 +69,8 @@ class TipConfig:
                 f"tip estimator: density_low {self.density_low} and density_high {self.density_high} must be"
                 " positive and rising"
             )
-        if not 0.01 <= self.sample_period <= 0.5:
-            raise ConfigError(f"tip estimator: sample_period is {self.sample_period}; 0.01..0.5 s is allowed")
+        if not 0.02 <= self.sample_period <= 0.3:
+            raise ConfigError(f"tip estimator: sample_period is {self.sample_period}; 0.02..0.3 s is allowed")
 
     def override(self, names: Sequence[str], values: Sequence[float]) -> TipConfig:
         """A copy with some numbers replaced.

@@ -25,7 +25,8 @@ class Fit:
 
 
 def levenberg_marquardt(
-    residuals: Residuals, start: Array, fixed: NDArray[np.bool_] | None = None, iterations: int = 60
+    residuals: Residuals, start: Array, fixed: NDArray[np.bool_] | None = None, iterations: int = 60,
+    tolerance: float = 1e-8,
 ) -> Fit:
     """Minimise 0.5 |r(theta)|^2 from a start.
 
@@ -34,6 +35,7 @@ def levenberg_marquardt(
       start: (P,).
       fixed: parameters held at their start (P,).
       iterations: upper limit.
+      tolerance: ends when a step lowers the cost by less than this share of 1 + cost.
     """
     theta = np.array(start, float)
     free = np.ones(len(theta), bool) if fixed is None else ~fixed
@@ -51,7 +53,7 @@ def levenberg_marquardt(
             gain = cost - cost_new
             theta, r, jacobian, cost = trial, r_new, j_new, cost_new
             damping = max(damping * 0.2, 1e-10)
-            if gain < 1e-9 * (1.0 + cost) and np.abs(step).max() < 1e-6:
+            if gain < tolerance * (1.0 + cost):
                 break
         else:
             damping *= 8.0
@@ -74,7 +76,7 @@ def profile(residuals: Residuals, best: Fit, index: int, grid: Array) -> Array:
         for i in order:
             start = theta.copy()
             start[index] = grid[i]
-            fit = levenberg_marquardt(residuals, start, fixed, iterations=25)
+            fit = levenberg_marquardt(residuals, start, fixed, iterations=12, tolerance=1e-4)
             costs[i], theta = fit.cost - best.cost, fit.theta
     return np.maximum(costs, 0.0)
 

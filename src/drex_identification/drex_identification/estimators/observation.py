@@ -253,8 +253,7 @@ def _sampled(trial: PushTrial, config: TipConfig) -> tuple[Array, list[str], Arr
             force[i] += frames["tool0"][:3, :3] @ trial.tool_T_force[:3, :3] @ trial.tare[:3]
     middle = [next((p.name for p in trial.phases if p.start <= t <= p.end), "between") for t in times]
     velocity = np.gradient(tool, times, axis=0)
-    smooth = np.stack([np.convolve(v, np.ones(3) / 3, mode="same") for v in velocity.T], axis=1)
-    acceleration = np.linalg.norm(np.gradient(smooth, times, axis=0), axis=1)
+    acceleration = np.linalg.norm(np.gradient(velocity, times, axis=0), axis=1)
     steady = (acceleration <= config.max_tip_acceleration) & np.isin(middle, CONTACT_PHASES)
     return times, middle, pad, force, steady
 

@@ -25,15 +25,15 @@ Array = NDArray[np.float64]
 METHOD = "tip"
 STARTS = 7
 """Starts of the fit, spread over three decades of mass."""
-COARSE, FINE = 31, 41
+COARSE, FINE = 17, 33
 """Points of the profile over the whole prior, and around the best value."""
 PRIOR_PUSHES = 10
 """Weight, in pushes, of the prior on the between-push variance: few pushes get Student quantiles of it."""
 MIN_SAMPLES = 8
 """A push needs this many tilted samples."""
-MAX_MISFIT = 0.25
+MAX_MISFIT = 0.2
 """A push whose forces leave the fit by more than this share of their mean is not a slow tip."""
-MAX_NOISE = 100.0
+MAX_NOISE = 20.0
 """... or whose noise would have to be this much above that of the baseline (variance ratio)."""
 
 
@@ -56,29 +56,42 @@ class TipEstimator:
         started = time.perf_counter()
         for trial in trials:
             trial.validate(twin.id, twin.hash)
+        observations, rejected = _observe_all(trials, twin, config)
+        result = self.fit(observations, twin, config, rejected)
+        return dataclasses.replace(
+            result, trial_ids=tuple(trial.trial_id for trial in trials), elapsed=time.perf_counter() - started
+        )
+
+    def fit(
+        self,
+        observations: Sequence[TipObservation],
+        twin: Twin,
+        config: TipConfig,
+        rejected: Sequence[tuple[str, str]] = (),
+    ) -> MassEstimateResult:
+        """Estimate from tips already brought into their planes; `rejected` are those that were not (id, reason)."""
         low, high = twin.volume * config.density_low, twin.volume * config.density_high
-        prior = (low, high, float(np.sqrt((high**2 - low**2) / (2 * np.log(high / low))
-                                          - ((high - low) / np.log(high / low)) ** 2)))
+        span = np.log(high / low)
+        deviation = float(np.sqrt((high**2 - low**2) / (2 * span) - ((high - low) / span) ** 2))
         base = MassEstimateResult(
             object_id=twin.id, twin_hash=twin.hash, method=METHOD, verdict=Verdict.UNIDENTIFIABLE, reason="",
-            next_action="", calibration_id=config.calibration_id, mass_prior=prior,
-            trial_ids=tuple(trial.trial_id for trial in trials),
+            next_action="", calibration_id=config.calibration_id, mass_prior=(low, high, deviation),
+            trial_ids=tuple(o.trial_id for o in observations),
             config={name: float(getattr(config, name)) for name in NUMERIC_FIELDS},
         )
-        observations, rejected = _observe_all(trials, twin, config)
-        while observations:
-            problem = TipProblem(observations, twin, config)
-            fit, bad = _fit(problem, twin, low, high)
+        used, refused = list(observations), list(rejected)
+        while used:
+            problem = TipProblem(used, twin, config)
+            fit, bad = _fit(problem, low, high)
             if not bad:
-                result = _conclude(base, problem, fit, twin, low, high)
-                break
-            rejected += [(observations[i].trial_id, reason) for i, reason in bad.items()]
-            observations = [o for i, o in enumerate(observations) if i not in bad]
-        else:
-            reason = "; ".join(dict.fromkeys(text for _, text in rejected)) or "no push was recorded"
-            result = dataclasses.replace(base, reason=f"no usable push: {reason}",
-                                         next_action="push again, slowly and high, from two opposite sides")
-        return dataclasses.replace(result, rejected=tuple(rejected), elapsed=time.perf_counter() - started)
+                return dataclasses.replace(_conclude(base, problem, fit, low, high), rejected=tuple(refused))
+            refused += [(used[i].trial_id, reason) for i, reason in bad.items()]
+            used = [o for i, o in enumerate(used) if i not in bad]
+        reason = "; ".join(dict.fromkeys(text for _, text in refused)) or "no push was recorded"
+        return dataclasses.replace(
+            base, reason=f"no usable push: {reason}", rejected=tuple(refused),
+            next_action="push again, slowly and high, from two opposite sides",
+        )
 
 
 def _observe_all(
@@ -106,7 +119,7 @@ def _require_motion(o: TipObservation, config: TipConfig) -> None:
         )
 
 
-def _fit(problem: TipProblem, twin: Twin, low: float, high: float) -> tuple[Fit, dict[int, str]]:
+def _fit(problem: TipProblem, low: float, high: float) -> tuple[Fit, dict[int, str]]:
     """Best fit from several starts, and the pushes that cannot be slow tips with the reason."""
     geometry = problem.prior_mean.copy()
     geometry[0] = 0.5 * np.log(low * high)
@@ -147,7 +160,7 @@ def _fit(problem: TipProblem, twin: Twin, low: float, high: float) -> tuple[Fit,
 
 
 def _conclude(
-    base: MassEstimateResult, problem: TipProblem, fit: Fit, twin: Twin, low: float, high: float
+    base: MassEstimateResult, problem: TipProblem, fit: Fit, low: float, high: float
 ) -> MassEstimateResult:
     covariance = np.linalg.inv(fit.information + 1e-9 * np.eye(len(fit.theta)))
     sigma_log = float(np.sqrt(covariance[0, 0]))

@@ -15,7 +15,8 @@ with tau the slope of the table along the push. The residual is that of the hori
 
   f_x - (M_weight / S + f_z (P_x - C_x)) / P_z
 
-with the force scale S on the model's side: on the side of the data, a smaller scale would shrink data and residual
+with f_x freed of the part c f_z that leaks into it (the friction of the pad reverses between leaning and lowering,
+which tells c), and the force scale S on the model's side: on the side of the data, a smaller scale would shrink data and residual
 together and pull the mass down.
 """
 
@@ -32,10 +33,10 @@ Array = NDArray[np.float64]
 
 LOCAL = (
     "log_mass", "com_along", "com_up", "table_slope", "log_scale", "log_push_scale", "twin_scale", "edge_offset",
-    "edge_radius", "face_offset", "contact_height", "tilt_offset", "x_offset", "z_offset",
+    "edge_radius", "cross_talk", "face_offset", "contact_height", "tilt_offset", "x_offset", "z_offset",
 )
 """Parameters of one push, in this order."""
-(_M, _CU, _CZ, _TAU, _S, _SP, _K, _E, _R, _XF, _DZ, _PHI0, _X0, _Z0) = range(len(LOCAL))
+(_M, _CU, _CZ, _TAU, _S, _SP, _K, _E, _R, _X, _XF, _DZ, _PHI0, _X0, _Z0) = range(len(LOCAL))
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,13 @@ class TipModel:
         k, e, r, xf, tau = (theta[i] for i in (_K, _E, _R, _XF, _TAU))
         R = o.pad_radius
         D = k * o.edge + e - r
-        fx, fz = force.T
+        fz = force[:, 1]
+        fx = force[:, 0] - theta[_X] * fz
         up = pad[:, 1] + theta[_DZ] - R * n_z
         ahead = pad[:, 0] - R * nx - (xf + D + r * phi)
         push = fx * up - fz * ahead
         jacobian = (fx * R * nx + fz * (R * n_z + r))[:, None] * phi_j
+        jacobian[:, _X] -= fz * up
         jacobian[:, _DZ] += fx
         jacobian[:, _XF] += fz
         jacobian[:, _E] += fz

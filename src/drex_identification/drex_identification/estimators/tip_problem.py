@@ -16,7 +16,7 @@ from drex_sim.twin import Twin
 Array = NDArray[np.float64]
 
 SHARED = ("log_mass/1", "com_x/m", "com_y/m", "com_z/m", "table_slope_x/1", "table_slope_y/1", "log_force_scale/1",
-          "twin_scale/1", "edge_radius/m")
+          "cross_talk/1", "twin_scale/1", "edge_radius/m")
 """Parameters common to all pushes; those of edges and pushes follow."""
 PER_PUSH = ("log_push_scale", "face_offset", "contact_height", "tilt_offset", "x_offset", "z_offset")
 _PUSH_UNITS = ("1", "m", "m", "rad", "m", "m")
@@ -42,8 +42,9 @@ class TipProblem:
         slope = np.radians(config.table_tilt_sigma)
         scale = np.hypot(config.force_scale_sigma, config.axis_scale_sigma)
         names = list(SHARED)
-        mean = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, twin.edge_radius]
-        sigma = [np.inf, *twin.com_sigma, slope, slope, scale, twin.scale_sigma, twin.edge_radius_sigma]
+        mean = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, twin.edge_radius]
+        sigma = [np.inf, *twin.com_sigma, slope, slope, scale, config.cross_talk_sigma, twin.scale_sigma,
+                 twin.edge_radius_sigma]
         for key in self.edges:
             names.append(f"edge_offset_{key}/m")
             mean.append(0.0)
@@ -75,6 +76,7 @@ class TipProblem:
         put("table_slope", "table_slope_x/1", o.direction[0])
         put("table_slope", "table_slope_y/1", o.direction[1])
         put("log_scale", "log_force_scale/1")
+        put("cross_talk", "cross_talk/1")
         put("twin_scale", "twin_scale/1")
         put("edge_radius", "edge_radius/m")
         put("edge_offset", f"edge_offset_{o.edge_key}/m")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,8 @@ FEEDBACK_PERIOD = 0.1
 class PushExecutor(DrexNode):
     """Node `push_executor`."""
 
-    def __init__(self) -> None:
-        super().__init__("push_executor")
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("push_executor", **kwargs)
 
     def setup(self) -> None:
         """Read parameters and connect to the robot."""

@@ -69,7 +69,7 @@ class PushGoal:
 class PushConfig:
     """How the procedure moves. The same for every object."""
 
-    speed: float = 0.012
+    speed: float = 0.015
     """Fingertip speed while touching [m/s]."""
     force_limit: float = 8.0
     """Horizontal force that ends a push, never above half of what may harm the object [N]."""
@@ -80,7 +80,7 @@ class PushConfig:
     """Recorded without contact before and after [s]."""
     settle: float = 0.5
     """Wait at rest before zeroing [s]."""
-    stand_off: float = 0.010
+    stand_off: float = 0.007
     """Gap before the contact motion [m]."""
     search: float = 0.008
     """The contact motion goes on this far past the tracked face [m]."""

@@ -44,7 +44,7 @@ def save_trial(trial: PushTrial, folder: Path) -> Path:
     handle, scratch = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
+            np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(scratch, path)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from drex_perception.camera.intrinsics import Intrinsics
+from drex_sim.rendering.depth_noise import degrade, to_millimetres
 from drex_sim.transforms import from_matrix, to_wxyz
 from drex_sim.twin import Twin
 
@@ -24,24 +24,16 @@ FOVY = 43.0
 
 @dataclass(frozen=True, kw_only=True)
 class DepthNoise:
-    """Imperfections of a depth picture (design: realism profiles)."""
+    """Imperfections of a depth picture, those of the simulated rig's camera (design: realism profiles)."""
 
     sigma: float = 0.0015
-    """White noise at 0.7 m, growing with the square of the depth [m]."""
+    """Noise at 0.7 m, growing with the square of the depth [m]."""
     edge_holes: bool = True
     """No depth at jumps of depth."""
-    drop: float = 0.0
-    """Share of pixels without depth."""
 
     def apply(self, depth: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.uint16]:
         """The picture a camera would deliver, in millimetres."""
-        noisy = depth + self.sigma * (depth / 0.7) ** 2 * rng.standard_normal(depth.shape)
-        if self.edge_holes:
-            step = ndimage.maximum_filter(depth, 3) - ndimage.minimum_filter(depth, 3)
-            noisy[step > 0.02] = 0.0
-        if self.drop:
-            noisy[rng.random(depth.shape) < self.drop] = 0.0
-        return np.clip(np.round(noisy * 1000.0), 0, 65535).astype(np.uint16)
+        return to_millimetres(degrade(depth, self.sigma, self.edge_holes, rng))
 
 
 class DepthScene:
@@ -56,7 +48,8 @@ class DepthScene:
         spec.worldbody.add_geom(
             name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(0.75, 0.6, 0.1), pos=(0.45, 0.0, 0.0)
         )
-        mesh = spec.add_mesh(name="object", uservert=twin.vertices.ravel(), userface=twin.faces.ravel().astype(np.int32))
+        faces = twin.faces.ravel().astype(np.int32)
+        mesh = spec.add_mesh(name="object", uservert=twin.vertices.ravel(), userface=faces)
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
         body = spec.worldbody.add_body(name="object", mocap=True)
         body.add_geom(name="object", type=mujoco.mjtGeom.mjGEOM_MESH, meshname="object")

@@ -54,7 +54,8 @@ class SurfaceModel:
         index, squared = self.tree.batch_knn_search(points_o, 1)
         nearest = np.asarray(index)[:, 0].astype(np.int64)
         normals = self.normals[nearest]
-        return np.einsum("ij,ij->i", points_o - self.points[nearest], normals), np.sqrt(np.asarray(squared)[:, 0]), normals
+        signed = np.einsum("ij,ij->i", points_o - self.points[nearest], normals)
+        return signed, np.sqrt(np.asarray(squared)[:, 0]), normals
 
 
 def _cloud(points: Array, normals: Array) -> tuple[small_gicp.PointCloud, NDArray[np.bool_]]:

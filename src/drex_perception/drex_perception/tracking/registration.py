@@ -82,14 +82,14 @@ def register(
         return None
     pose = predicted
     for distance, iterations in ((max(reach, gate), 12), (gate, 8)):
-        points, _, _, _ = _own_points(model, local, config, distance if pose is predicted else gate)
+        points, _, _ = _own_points(model, local, config, distance if pose is predicted else gate)
         if len(points) < config.min_points:
             return None
         thin = points[:: max(1, len(points) // config.points)]
         step = align(model, thin, distance, iterations)
         pose = pose @ step
         local = apply(inverse(step), local)
-    points, signed, normals, foreign = _own_points(model, local, config, gate)
+    points, signed, normals = _own_points(model, local, config, gate)
     if len(points) < config.min_points:
         return None
     residual = float(np.sqrt(np.mean(signed**2)))
@@ -100,8 +100,8 @@ def register(
 
 def _own_points(
     model: SurfaceModel, local: Array, config: TrackerConfig, gate: float
-) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Points within the gate and not near a foreign body: points, signed distances, normals, foreign mask."""
+) -> tuple[Array, Array, Array]:
+    """Points within the gate and not near a foreign body: points, signed distances, normals."""
     signed, distance, normals = model.plane_distance(local)
     foreign = distance > gate + 0.002
     own = distance <= gate
@@ -114,7 +114,7 @@ def _own_points(
         if len(bodies):
             gap = cKDTree(bodies).query(local, distance_upper_bound=config.occluder_margin)[0]
             own &= ~np.isfinite(gap)
-    return local[own], signed[own], normals[own], foreign
+    return local[own], signed[own], normals[own]
 
 
 def _covariance(rows: Array, sigma: float, rotation: Array, model: SurfaceModel, config: TrackerConfig) -> Array:

@@ -57,7 +57,9 @@ class Tracker:
         if camera.shape != (4, 4) or not np.isfinite(camera).all() or not np.allclose(
             camera[:3, :3] @ camera[:3, :3].T, np.eye(3), atol=1e-6
         ):
-            raise InvalidDataError("base_T_camera is no rigid transform: a finite (4, 4) matrix with a rotation is needed")
+            raise InvalidDataError(
+                "base_T_camera is no rigid transform: a finite (4, 4) matrix with a rotation is needed"
+            )
         self.config = config or TrackerConfig()
         self.model = SurfaceModel(twin)
         self._view = View(intrinsics=intrinsics, base_T_camera=camera)

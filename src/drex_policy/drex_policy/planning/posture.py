@@ -26,11 +26,11 @@ TWO_FINGER_ROW = 0.0225
 class PostureConfig:
     """Places of the pinch in the palm that are tried, and what is accepted."""
 
-    reach: tuple[float, ...] = (0.085, 0.1, 0.115)
+    reach: tuple[float, ...] = (0.075, 0.085, 0.095, 0.105, 0.115)
     """Distance of the pinch from the palm frame, along the palm's normal [m]."""
-    forward: tuple[float, ...] = (0.0, 0.02, 0.035)
+    forward: tuple[float, ...] = (-0.01, 0.005, 0.02, 0.035, 0.05)
     """Place of the pinch along the fingers' direction [m]."""
-    tilts: tuple[float, ...] = (0.0, 0.35)
+    tilts: tuple[float, ...] = (0.0, 0.2, 0.4)
     """Angle between the fingers' direction and the pinch [rad]."""
     max_residual: float = 0.0015
     """Largest distance of a pad from its place [m]."""
@@ -98,13 +98,13 @@ class PostureSolver:
         self, object_T_palm: Array, pads: Mapping[str, Array], normals: Mapping[str, Array], pinch: Array
     ) -> Posture | None:
         config = self._config
-        contact, residual = self._kinematics.hand_ik(pads, CONTACT_SEED)
+        contact, residual = pad_ik(self._kinematics, pads, CONTACT_SEED)
         if residual > config.max_residual:
             return None
         hand_open = None
         for opening in np.linspace(config.opening, config.min_opening, 3):
             away = {f: p + opening * (-pinch if f == "thumb" else pinch) for f, p in pads.items()}
-            joints, error = self._kinematics.hand_ik(away, contact)
+            joints, error = pad_ik(self._kinematics, away, contact)
             if error < opening - config.min_opening + 0.003:
                 hand_open = joints
                 break
@@ -117,6 +117,42 @@ class PostureSolver:
             object_T_palm=object_T_palm, hand_contact=contact, hand_open=hand_open, unit_forces=forces,
             side_limit=limit, residual=residual,
         )
+
+
+def pad_ik(
+    kinematics: RobotKinematics, pads: Mapping[str, Array], seed: Array, iterations: int = 25, pull: float = 2e-3
+) -> tuple[Array, float]:
+    """Hand joints that put pad centres at points of the palm frame: damped least squares, finger by finger.
+
+    Args:
+      kinematics: of the robot.
+      pads: {finger: (3,)} [m]; fingers not named keep the seed's joints.
+      seed: (16,) [rad].
+      iterations: at most.
+      pull: towards the seed [m/rad].
+
+    Returns:
+      joints (16,) [rad] within the limits, and the largest distance left [m].
+    """
+    joints = np.array(seed, float)
+    palm = kinematics.forward(ARM_HOME, joints)["palm"][:3, :3]
+    for _ in range(iterations):
+        tips = kinematics.tips_in_palm(joints)
+        largest_step = 0.0
+        for finger, target in pads.items():
+            own = slice(4 * FINGERS.index(finger), 4 * FINGERS.index(finger) + 4)
+            jacobian = palm.T @ kinematics.tip_jacobian(finger, ARM_HOME, joints)[:, own]
+            rows = np.vstack([jacobian, pull * np.eye(4)])
+            right = np.concatenate([target - tips[finger], pull * (seed[own] - joints[own])])
+            step = np.linalg.solve(rows.T @ rows + 1e-6 * np.eye(4), rows.T @ right)
+            step *= min(1.0, 0.4 / max(float(np.abs(step).max()), 1e-9))
+            moved = np.clip(joints[own] + step, kinematics.hand_lower[own] + 1e-3, kinematics.hand_upper[own] - 1e-3)
+            largest_step = max(largest_step, float(np.abs(moved - joints[own]).max()))
+            joints[own] = moved
+        if largest_step < 2e-4:
+            break
+    tips = kinematics.tips_in_palm(joints)
+    return joints, max(float(np.linalg.norm(target - tips[f])) for f, target in pads.items())
 
 
 def share_force(normals: Mapping[str, Array], pinch: Array) -> dict[str, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from drex_msgs.msg import LoadedObject
 from drex_msgs.srv import LoadObject
@@ -10,18 +11,20 @@ from drex_sim.errors import DrexError, TwinError, UnknownObjectError
 from drex_sim.nodes.support import LATCHED, DrexNode, call_service, run_node
 from drex_sim.twin import load_twin
 
+RIG_TIMEOUT = 30.0
+"""Seconds of steady time the simulated rig has to build itself anew around an object."""
+
 
 class TwinServer(DrexNode):
     """Node `twin_server`: service `load_object`, latched topic `loaded_object`."""
 
-    def __init__(self) -> None:
-        super().__init__("twin_server", stream_rate=20.0)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("twin_server", stream_rate=20.0, **kwargs)
 
     def setup(self) -> None:
         """Parameters and interfaces."""
         self._twin_path = self.declare("twin_path", "", "folders of twins, separated like PATH")
         self._initial = self.declare("object_id", "", "object to load on activation; empty: none")
-        self._simulated = self.declare("simulated", False, "place the object in the simulated rig too (sim/load)")
         self._publisher = self.create_publisher(LoadedObject, "loaded_object", LATCHED)
         self._service = self.create_service(LoadObject, "load_object", self._on_load, callback_group=self.group)
         self._rig = self.create_client(LoadObject, "sim/load", callback_group=self.group)
@@ -50,8 +53,8 @@ class TwinServer(DrexNode):
             return response
         try:
             load_twin(request.object_id, self._twin_path or None)
-            if self._simulated:
-                placed = call_service(self._rig, LoadObject.Request(object_id=request.object_id), timeout=15.0)
+            if self._rig.service_is_ready():  # only a simulated rig offers it
+                placed = call_service(self._rig, LoadObject.Request(object_id=request.object_id), timeout=RIG_TIMEOUT)
                 if not placed.success:
                     response.error_code, response.message = response.RIG_REFUSED, placed.message
                     return response

@@ -135,7 +135,8 @@ class DirectRobot:
         gap = np.abs(trajectory.positions[0] - self.rig.sample.arm_position).max()
         if gap > START_TOLERANCE:
             raise MotionError(
-                f"trajectory starts {gap:.3f} rad from the arm's position (allowed {START_TOLERANCE} rad); nothing moved"
+                f"trajectory starts {gap:.3f} rad from the arm's position (allowed {START_TOLERANCE} rad);"
+                " nothing moved"
             )
         self._limits.check_trajectory(trajectory)
         self._advance(START_DELAY)

@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 
 TIMESTEP = 0.002
 """Step of the simulation, and of every 500 Hz signal [s]."""
-ARM_STIFFNESS = np.array([3e4, 3e4, 2e4, 4e3, 4e3, 4e3])
+ARM_STIFFNESS = np.array([3e4, 3e4, 2e4, 1e4, 1e4, 1e4])
 """Position servo of the arm [N m/rad]."""
-ARM_DAMPING = np.array([900.0, 900.0, 500.0, 60.0, 60.0, 60.0])
+ARM_DAMPING = np.array([900.0, 900.0, 500.0, 150.0, 150.0, 150.0])
 """Velocity gain of that servo [N m s/rad]."""
 ARM_TORQUE = np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0])
 """Torque limits of the UR5e [N m]."""

@@ -99,7 +99,7 @@ class SimulatedRig:
 
     def _start(self) -> None:
         seeds = np.random.SeedSequence([self.config.seed, 7919]).spawn(4)
-        wrist, arm, push, self._camera_seed = (np.random.default_rng(s) for s in seeds)
+        wrist, arm, push, self._camera_rng = (np.random.default_rng(s) for s in seeds)
         self._push_rng = push
         self.arm = ArmServo(self.profile, arm, ARM_HOME)
         self.wrist = WristSensor(
@@ -122,7 +122,7 @@ class SimulatedRig:
     @property
     def camera_rng(self) -> np.random.Generator:
         """Random numbers of the camera, apart from those of the physics so that it changes nothing there."""
-        return self._camera_seed
+        return self._camera_rng
 
     # Requests -----------------------------------------------------------------------------------------------
     def reset(self, seed: int | None = None, realism: str | None = None, keep: bool = False) -> None:

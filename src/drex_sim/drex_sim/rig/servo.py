@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 STOP_TIME = 0.12
 """Time in which a cancelled motion is braked to rest [s]."""
-GOAL_TOLERANCE = 1e-3
+GOAL_TOLERANCE = 1e-2
 """A trajectory has succeeded when every joint is this near its end [rad]."""
 GOAL_TIME = 0.5
 """It has failed when that takes longer than this after its end [s]."""

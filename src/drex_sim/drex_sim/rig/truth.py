@@ -69,7 +69,8 @@ def draw_truth(
     if mass is None:
         if nominal is None:
             raise ConfigError(
-                f"object {twin.id}: the simulator has no mass for it; write mass.value in its object.yaml or give a mass"
+                f"object {twin.id}: the simulator has no mass for it; write mass.value in its object.yaml or give"
+                " a mass"
             )
         mass = nominal * factor
     offset = np.clip(profile.com_offset * rng.standard_normal(3), -0.25, 0.25) * twin.extents

@@ -140,10 +140,8 @@ def twin_from_pieces(object_id: str, name: str, pieces: list[Array], **fields: o
     mesh = trimesh.util.concatenate(meshes)
     lowest = min(piece[:, 2].min() for piece in centred)
     base = np.concatenate([piece[piece[:, 2] < lowest + 1e-4][:, :2] for piece in centred])
-    if len(base) >= 3:
-        polygon = base[ConvexHull(base).vertices]
-    else:  # it rests on a point or a line: a small triangle under it stands for "no base"
-        polygon = base.mean(axis=0) + circle(0.002, 3)
+    # What rests on a point or a line has a small triangle under it, which stands for "no base".
+    polygon = base[ConvexHull(base).vertices] if len(base) >= 3 else base.mean(axis=0) + circle(0.002, 3)
     extents = np.ptp(np.concatenate(centred), axis=0)
     symmetry = ((0.0, 0.0, 1.0),) if fields.get("round_base") else ()
     defaults: dict[str, object] = {
