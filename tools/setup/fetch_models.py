@@ -23,7 +23,7 @@ import numpy as np
 import trimesh
 
 MAX_FACES = 1500
-STAMP = "2"
+STAMP = "3"
 """Raise when what this program writes changes."""
 
 
@@ -108,6 +108,8 @@ def thin_meshes(folder: Path) -> None:
     """Decimate every mesh above MAX_FACES in place."""
     for path in sorted([*folder.glob("*.stl"), *folder.glob("*.obj")]):
         mesh = trimesh.load(path, force="mesh")
+        # Seams of texture and normals double the vertices; decimation would tear the mesh apart there.
+        mesh.merge_vertices(merge_tex=True, merge_norm=True)
         if len(mesh.faces) > MAX_FACES:
             thin = mesh.simplify_quadric_decimation(face_count=MAX_FACES)
             mesh = trimesh.Trimesh(np.asarray(thin.vertices), np.asarray(thin.faces))

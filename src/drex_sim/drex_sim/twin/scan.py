@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 SAMPLES = 60000
 """Surface samples that stand for the scan."""
+POSE_STRIDE = 10
+"""Every so many-th sample is looked at for the standing pose."""
 MAX_HEIGHT = 0.35
 """Taller objects leave the camera's view [m]."""
 MAX_GRIP, MIN_GRIP = 0.110, 0.010
@@ -145,7 +147,8 @@ def _stand(mesh: trimesh.Trimesh, up: str | None, path: Path) -> tuple[Array, fl
     else:
         principal = np.linalg.eigh(np.cov(points.T))[1].T
         axes = [sign * axis for axis in (*np.eye(3), *principal) for sign in (1.0, -1.0)]
-    corners = points[ConvexHull(points).vertices]
+    corners = points[::POSE_STRIDE]
+    corners = corners[ConvexHull(corners).vertices]
     tried: list[_Standing] = []
     reason = "it has no flat base"
     for axis in axes:
