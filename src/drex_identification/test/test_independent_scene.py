@@ -53,7 +53,7 @@ def test_two_sides_find_the_mass(sides):
 
 
 def test_com_offset_cancels_only_with_both_sides(sides):
-    twin, observations, mass = sides
+    twin, observations, _ = sides
     both = TipEstimator().fit(observations, twin, TipConfig())
     one = TipEstimator().fit(observations[:1], twin, TipConfig())
     assert one.mass_stddev > 1.3 * both.mass_stddev or one.verdict is not Verdict.IDENTIFIED

@@ -67,17 +67,19 @@ def tip_box(twin, width, height, mass, rng, side=1, cx=0.0, cz=0.0, radius=0.001
         if i % 2:
             continue
         force, wrench = np.zeros(3), np.zeros(6)
-        for contact_data in data.contact:
-            if tip in contact_data.geom:
-                mujoco.mj_contactForce(model, data, int(np.flatnonzero(data.contact.geom[:, 0] == contact_data.geom[0])[0]),
-                                       wrench)
-                frame = contact_data.frame.reshape(3, 3)
-                sign = 1.0 if contact_data.geom[1] != tip else -1.0
-                force += sign * frame.T @ wrench[:3]
+        for index in range(data.ncon):
+            geoms = data.contact[index].geom
+            if tip in geoms:
+                mujoco.mj_contactForce(model, data, index, wrench)
+                sign = 1.0 if geoms[1] != tip else -1.0
+                force += sign * data.contact[index].frame.reshape(3, 3).T @ wrench[:3]
         bias += drift * np.sqrt(2 * DT) * rng.standard_normal(3)
         q = data.xquat[body]
-        rows.append((i * DT, *data.geom_xpos[tip][[0, 2]], *(scale * force + bias + noise * rng.standard_normal(3))[[0, 2]],
-                     2 * np.arctan2(q[2], q[0]), *(data.xpos[body][[0, 2]] - [0.0, hz])))
+        shown = scale * force + bias + noise * rng.standard_normal(3)
+        rows.append((
+            i * DT, *data.geom_xpos[tip][[0, 2]], *shown[[0, 2]], 2 * np.arctan2(q[2], q[0]),
+            *(data.xpos[body][[0, 2]] - [0.0, hz]),
+        ))
     return _observation(twin, np.array(rows), side, width, contact, reach, sweep, rng)
 
 

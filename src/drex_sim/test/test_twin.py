@@ -98,8 +98,11 @@ def test_hash_ignores_the_mass_and_follows_the_geometry(tmp_path):
 def test_path_has_precedence_and_unknown_objects_list_what_there_is(tmp_path):
     write_twin(dataclasses.replace(load_twin("lego"), id="brick"), tmp_path)
     assert "brick" in list_twins(str(tmp_path)) and "ketchup" in list_twins(str(tmp_path))
-    with pytest.raises(UnknownObjectError, match="brick.*ketchup"):
+    with pytest.raises(UnknownObjectError, match=r"brick.*ketchup"):
         load_twin("teapot", str(tmp_path))
+
+
+NAN_MESH = "v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 4\n"
 
 
 def _edit(folder: Path, **fields) -> None:
@@ -129,8 +132,7 @@ def _scale(file: Path, factor: float) -> None:
     (lambda f: (f / "visual.obj").unlink(), "visual.obj: missing"),
     (lambda f: (f / "visual.obj").write_text(""), "visual.obj"),
     (lambda f: shutil.rmtree(f / "collision"), "collision"),
-    (lambda f: (f / "collision" / "piece_00.obj").write_text("v nan 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 4\n"),
-     "NaN"),
+    (lambda f: (f / "collision" / "piece_00.obj").write_text(NAN_MESH), "NaN"),
 ])
 def test_damaged_twins_are_refused_with_file_and_field(tmp_path, damage, match):
     folder = write_twin(load_twin("domino"), tmp_path, mass=0.1)

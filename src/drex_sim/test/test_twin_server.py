@@ -50,17 +50,17 @@ def load(graph, object_id: str) -> LoadObject.Response:
 
 def test_loads_on_activation_and_on_request_and_refuses_with_reasons(graph):
     assert graph.server.trigger_configure().name == "SUCCESS"
-    assert load(graph, "ketchup").error_code == LoadObject.Response.INACTIVE
+    assert load(graph, "ketchup").error_code == LoadObject.Request.INACTIVE
     assert graph.server.trigger_activate().name == "SUCCESS"
     assert wait_for(lambda: [m.object_id for m in graph.latched] == ["cookie"], 3.0)
     answer = load(graph, "ketchup")
     assert answer.success and answer.loaded.twin_hash == load_twin("ketchup").hash
     assert wait_for(lambda: graph.latched[-1].object_id == "ketchup", 3.0)
     unknown = load(graph, "teapot")
-    assert not unknown.success and unknown.error_code == LoadObject.Response.UNKNOWN_OBJECT
+    assert not unknown.success and unknown.error_code == LoadObject.Request.UNKNOWN_OBJECT
     assert "ketchup" in unknown.message
     bad = load(graph, "lego")
-    assert bad.error_code == LoadObject.Response.BAD_TWIN and "visual.obj" in bad.message
+    assert bad.error_code == LoadObject.Request.BAD_TWIN and "visual.obj" in bad.message
     assert graph.latched[-1].object_id == "ketchup"
 
 
@@ -78,6 +78,6 @@ def test_the_simulated_rig_is_told_and_may_refuse(graph):
     assert wait_for(graph.server._rig.service_is_ready, 5.0)
     assert load(graph, "domino").success
     refused = load(graph, "spam")
-    assert refused.error_code == LoadObject.Response.RIG_REFUSED and "no room" in refused.message
+    assert refused.error_code == LoadObject.Request.RIG_REFUSED and "no room" in refused.message
     assert told == ["domino", "spam"]
     assert graph.latched[-1].object_id == "domino"

@@ -112,7 +112,7 @@ class LifecycleManager(Node):
                 f"node {name} did not appear within {self._start_timeout:.0f} s; it crashed or was not launched: read"
                 f" its output above, or start it alone to see why"
             )
-        if call_service(self._state[name], GetState.Request()).current_state.id == target:
+        if self._state_of(name) == target:
             return
         request = ChangeState.Request()
         request.transition.id = transition
@@ -120,6 +120,9 @@ class LifecycleManager(Node):
         if not response.success:
             wait_for(lambda: name in self._complaints, 0.5)
             raise BringUpError(f"node {name} failed to {verb}: {self._complaints.get(name, 'see its log')}")
+
+    def _state_of(self, name: str) -> int:
+        return int(call_service(self._state[name], GetState.Request(), timeout=3.0, attempts=8).current_state.id)
 
     # Watch ---------------------------------------------------------------------------------------------------
     def _on_log(self, message: Log) -> None:

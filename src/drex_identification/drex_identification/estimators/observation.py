@@ -103,7 +103,7 @@ def observe(trial: PushTrial, twin: Twin, config: TipConfig) -> TipObservation:
     at_rest = (stamps <= baseline.end) & (stamps >= stamps[0] if len(stamps) else True)
     if at_rest.sum() < MIN_POSES:
         raise UninformativePushError(
-            f"{name}: {int(at_rest.sum())} tracked poses before contact; {MIN_POSES} are needed, check camera and tracker"
+            f"{name}: {int(at_rest.sum())} poses before contact; {MIN_POSES} are needed, check camera and tracker"
         )
     rotations = Rotation.from_matrix([pose[:3, :3] for pose in poses])
     positions = np.array([pose[:3, 3] for pose in poses])
@@ -204,7 +204,7 @@ def _edge_direction(trial: PushTrial, twin: Twin, rest: Rotation) -> tuple[Array
     score = normals @ wanted + 0.05 * np.linalg.norm(edges, axis=1) / np.linalg.norm(edges, axis=1).max()
     best = int(np.argmax(score))
     angle = np.degrees(np.arctan2(normals[best, 1], normals[best, 0]))
-    return normals[best], f"edge{int(round(angle)) % 360:03d}_{1e3 * reach[best]:.0f}mm"
+    return normals[best], f"edge{round(float(angle)) % 360:03d}_{1e3 * reach[best]:.0f}mm"
 
 
 def _inside(trial: PushTrial, stamps: Array, names: tuple[str, ...]) -> NDArray[np.bool_]:

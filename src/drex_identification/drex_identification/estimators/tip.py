@@ -215,7 +215,7 @@ def _verdict(
     if ratio > 0.5:
         return (Verdict.PRIOR_DOMINATED, f"posterior / prior standard deviation is {ratio:.2f} (allowed 0.5); the mass"
                 f" cannot be told apart from {culprit}", action)
-    text = f"{len(problem.observations)} push(es) over {len(sides)} side(s); largest share of the uncertainty: {culprit}"
+    text = f"{len(problem.observations)} push(es), {len(sides)} side(s); largest share of the uncertainty: {culprit}"
     return Verdict.IDENTIFIED, text, "" if len(sides) > 1 else action
 
 

@@ -16,8 +16,8 @@ with tau the slope of the table along the push. The residual is that of the hori
   f_x - (M_weight / S + f_z (P_x - C_x)) / P_z
 
 with f_x freed of the part c f_z that leaks into it (the friction of the pad reverses between leaning and lowering,
-which tells c), and the force scale S on the model's side: on the side of the data, a smaller scale would shrink data and residual
-together and pull the mass down.
+which tells c), and the force scale S on the model's side: on the side of the data, a smaller scale would shrink data
+and residual together and pull the mass down.
 """
 
 from __future__ import annotations

@@ -139,33 +139,34 @@ class MassEstimator(DrexNode):
 
     def _on_identify(self, request: IdentifyMass.Request, response: IdentifyMass.Response) -> IdentifyMass.Response:
         if not self.active:
-            return _failed(response, response.INACTIVE, "mass_estimator is not active")
+            return _failed(response, request.INACTIVE, "mass_estimator is not active")
         try:
             get_estimator(request.method)
         except ConfigError as error:
-            return _failed(response, response.UNKNOWN_METHOD, str(error))
+            return _failed(response, request.UNKNOWN_METHOD, str(error))
         try:
             config = self._config.override(request.parameter_names, request.parameter_values)
             object_id = self.object_of(request.object_id)
             load_twin(object_id, self._twin_path or None)
             trials = self._trials(request, object_id)
             if not trials:
-                return _failed(response, response.NO_TRIALS,
+                return _failed(response, request.NO_TRIALS,
                                f"no trials of {object_id} are recorded; push it first (action execute_push)")
             result, response.estimate = self.estimate(object_id, trials, request.method, config)
         except UnknownObjectError as error:
-            return _failed(response, response.UNKNOWN_OBJECT, str(error))
+            return _failed(response, request.UNKNOWN_OBJECT, str(error))
         except TrialError as error:
-            return _failed(response, response.BAD_TRIAL, str(error))
+            return _failed(response, request.BAD_TRIAL, str(error))
         except ConfigError as error:
-            return _failed(response, response.BAD_PARAMETER, str(error))
+            return _failed(response, request.BAD_PARAMETER, str(error))
         except DrexError as error:
-            return _failed(response, response.INTERNAL, str(error))
-        except Exception as error:  # noqa: BLE001  a service must answer
+            return _failed(response, request.INTERNAL, str(error))
+        except Exception as error:
             self.report_exception("identify_mass failed", error)
-            return _failed(response, response.INTERNAL, f"{type(error).__name__}: {error}; see the log of mass_estimator")
+            text = f"{type(error).__name__}: {error}; see the log of mass_estimator"
+            return _failed(response, request.INTERNAL, text)
         response.success = result.verdict is Verdict.IDENTIFIED
-        response.error_code = response.NONE if response.success else response.NOT_IDENTIFIED
+        response.error_code = request.NONE if response.success else request.NOT_IDENTIFIED
         response.message = describe(result)
         return response
 
@@ -183,7 +184,7 @@ class MassEstimator(DrexNode):
 
     def _on_list(self, request: ListTrials.Request, response: ListTrials.Response) -> ListTrials.Response:
         if not self.active:
-            response.error_code, response.message = response.INACTIVE, "mass_estimator is not active"
+            response.error_code, response.message = request.INACTIVE, "mass_estimator is not active"
             return response
         trials = self.store.list(request.object_id)
         response.trial_ids = [trial.trial_id for trial in trials]
@@ -195,12 +196,12 @@ class MassEstimator(DrexNode):
 
     def _on_delete(self, request: DeleteTrials.Request, response: DeleteTrials.Response) -> DeleteTrials.Response:
         if not self.active:
-            response.error_code, response.message = response.INACTIVE, "mass_estimator is not active"
+            response.error_code, response.message = request.INACTIVE, "mass_estimator is not active"
             return response
         try:
             response.deleted = self.store.delete(request.trial_ids)
         except TrialError as error:
-            response.error_code, response.message = response.UNKNOWN_TRIAL, str(error)
+            response.error_code, response.message = request.UNKNOWN_TRIAL, str(error)
         else:
             response.message = f"{response.deleted} trial(s) moved to {self.store.folder / 'deleted'}"
         return response

@@ -56,7 +56,7 @@ class PushGoal:
             raise PushError("contact_point and contact_normal belong together; give both or neither", "BAD_GOAL")
         if self.contact_normal is not None and np.linalg.norm(self.contact_normal[:2]) < 0.8:
             raise PushError(
-                f"contact_normal is {self.contact_normal}; a unit vector within 30 deg of horizontal is needed", "BAD_GOAL"
+                f"contact_normal is {self.contact_normal}; it must lie within 30 deg of horizontal", "BAD_GOAL"
             )
         return PushGoal(
             push_type="TIP", contact_point=self.contact_point, contact_normal=self.contact_normal,

@@ -74,9 +74,10 @@ def _plan(twin: Twin, surface: TwinSurface, direction: Array) -> TipPlan | None:
     width = edge + back - 2.0 * radius
     edges = np.hypot(np.sqrt(2.0) * twin.base_edge_sigma, 2.0 * twin.edge_radius_sigma) / width
     force = TYPICAL_DENSITY * twin.volume * GRAVITY * push
+    share = ROUND_LEAN_SHARE if twin.round_base else LEAN_SHARE
     return TipPlan(
         direction=direction, contact_point=point, contact_normal=normal, edge=edge,
-        lean=min((ROUND_LEAN_SHARE if twin.round_base else LEAN_SHARE) * balance, MAX_LEAN), balance=balance, friction_needed=push / (1.0 - lift * push),
+        lean=min(share * balance, MAX_LEAN), balance=balance, friction_needed=push / (1.0 - lift * push),
         expected_sigma=float(np.hypot(edges, FORCE_ERROR / force / np.sqrt(2.0))),
     )
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from drex_identification.push.approach import Approach, PreparedTip
 from drex_identification.push.goal import PushConfig, PushGoal, PushProgress
 from drex_identification.push.motion import arc, constant_speed, path_lengths
+from drex_identification.push.outcome import LeanWatch, PhaseRecorder, require_success
 from drex_identification.push.plan import TipPlan, plan_pairs
 from drex_identification.push.posture import FINGER, HAND_PUSH
 from drex_identification.push.rest import resting_pose
 from drex_identification.push.watch import ForceWatch, TiltWatch
-from drex_identification.trials.push_trial import Phase, PushTrial
-from drex_sim.errors import NotTrackedError, PushError, UnreachableError
+from drex_identification.trials.push_trial import PushTrial
+from drex_sim.errors import PushError, UnreachableError
 from drex_sim.robot.kinematics import RobotKinematics
 from drex_sim.robot.models import PAD_RADIUS
 from drex_sim.robot.protocols import MotionResult, RecordedBlocks, Robot, RobotState
@@ -28,10 +29,6 @@ Array = NDArray[np.float64]
 
 RELEASE = 0.006
 """The lowering motion goes on this far behind the contact at push speed [m]."""
-SLIDE_LIMIT = 0.006
-"""Displacement of the support edge during a lean that counts as sliding [m]."""
-FALL_SHARE = 0.85
-"""Share of the balance angle at which a lean is stopped at once."""
 START_BLIND = 0.2
 """Delay of the arm and of the force filter behind a command [s]."""
 HAND_TIME = 0.8
@@ -103,7 +100,7 @@ class PushProcedure:
                 # It slides over this side: try the side that needs the least friction from now on.
                 pair = self._reachable(sorted(others, key=lambda p: max(plan.friction_needed for plan in p)))
         tell("retreat", 1.0)
-        _require_success(trials, self._twin.id)
+        require_success(trials, self._twin.id)
         return trials
 
     def _reachable(self, pairs: list[tuple[TipPlan, ...]]) -> tuple[TipPlan, ...]:
@@ -135,7 +132,7 @@ class PushProcedure:
         tare = self._tare(tip, goal) if goal.tare else None
         force = ForceWatch(self._kinematics, tip.direction)
         tilt = TiltWatch(pose, tip.direction)
-        recorder = _Recorder(robot)
+        recorder = PhaseRecorder(robot)
         with robot.record() as recording:
             tell("baseline", 0.25)
             with recorder.phase("baseline"):
@@ -149,7 +146,7 @@ class PushProcedure:
         return self._trial(tip, recorder, blocks, outcome, tare)
 
     def _tip(
-        self, tip: PreparedTip, goal: PushGoal, tell: _Run, recorder: _Recorder, force: ForceWatch, tilt: TiltWatch
+        self, tip: PreparedTip, goal: PushGoal, tell: _Run, recorder: PhaseRecorder, force: ForceWatch, tilt: TiltWatch
     ) -> str:
         """Contact, lean, lower, retreat; the outcome."""
         robot, config = self._robot, self._config
@@ -174,7 +171,7 @@ class PushProcedure:
         pads = arc(pad, tip.direction, tip.to_pivot, tilts)
         joints = self._approach.lean_path(pads, tip.direction, start.arm_position)
         lengths = path_lengths(pads)
-        watch = _LeanWatch(self, tip, force, tilt, limit, tell, commanded=0.0)
+        watch = LeanWatch(robot, tip, self._edge(tip), force, tilt, limit, tell)
         with recorder.phase("lean"):
             watch.begin(robot.time(), tilts, lengths, goal.speed)
             robot.arm.execute(constant_speed(joints, lengths, goal.speed, config.ramp), watch)
@@ -236,7 +233,7 @@ class PushProcedure:
         with self._robot.record() as recording:
             self._robot.sleep(0.5)
             before = self._robot.time()
-            self._robot.arm.execute(constant_speed(joints[::1], path_lengths(pads), goal.speed, self._config.ramp))
+            self._robot.arm.execute(constant_speed(joints, path_lengths(pads), goal.speed, self._config.ramp))
             blocks = recording.blocks()
         moving = blocks.wrench_stamps > before + self._config.ramp
         self._robot.arm.execute(along_path(joints[::-1], self._config.joint_speed))
@@ -246,7 +243,7 @@ class PushProcedure:
         return np.append(tip.plan.edge * tip.plan.direction, -self._twin.com_height)
 
     def _trial(
-        self, tip: PreparedTip, recorder: _Recorder, blocks: RecordedBlocks, outcome: str, tare: Array | None
+        self, tip: PreparedTip, recorder: PhaseRecorder, blocks: RecordedBlocks, outcome: str, tare: Array | None
     ) -> PushTrial:
         stamp = time.time_ns()
         moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime(stamp // 10**9))
@@ -257,62 +254,6 @@ class PushProcedure:
             push_direction=np.append(tip.direction, 0.0), tare=tare, pad_radius=PAD_RADIUS, finger=FINGER,
             outcome=outcome,
         )
-
-
-class _Recorder:
-    """Collects the phases of a push."""
-
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self.phases: list[Phase] = []
-
-    def phase(self, name: str) -> _PhaseTimer:
-        return _PhaseTimer(self, self._robot, name)
-
-
-class _PhaseTimer:
-    def __init__(self, recorder: _Recorder, robot: Robot, name: str) -> None:
-        self._recorder, self._robot, self._name = recorder, robot, name
-
-    def __enter__(self) -> None:
-        self._start = self._robot.time()
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self._recorder.phases.append(Phase(self._name, self._start, self._robot.time()))
-
-
-class _LeanWatch:
-    """Guard of the lean: force limit, sliding, falling, lost tracking."""
-
-    def __init__(
-        self, procedure: PushProcedure, tip: PreparedTip, force: ForceWatch, tilt: TiltWatch, limit: float, tell: _Run,
-        commanded: float,
-    ) -> None:
-        self._procedure, self._tip, self._force, self._tilt = procedure, tip, force, tilt
-        self._limit, self._tell, self._commanded = limit, tell, commanded
-        self.outcome, self.peak_force = "complete", 0.0
-
-    def begin(self, now: float, tilts: Array, lengths: Array, speed: float) -> None:
-        """The lean starts now."""
-        self._start, self._tilts, self._lengths, self._speed = now, tilts, lengths, speed
-
-    def __call__(self, state: RobotState) -> bool:
-        force = self._force.update(state)
-        self.peak_force = max(self.peak_force, force)
-        elapsed = max(0.0, state.stamp - self._start - 0.2)
-        commanded = float(np.interp(elapsed * self._speed, self._lengths, self._tilts))
-        fresh = self._tilt.update(self._procedure._robot, self._procedure._edge(self._tip))
-        self._tell("lean", 0.5, force, self._tilt.tilt)
-        if force > self._limit:
-            self.outcome = "force_limit"
-        elif fresh and self._tilt.tilt > FALL_SHARE * self._tip.plan.balance:
-            self.outcome = "lost"
-        elif fresh and self._tilt.seen > 8 and self._tilt.displacement > SLIDE_LIMIT:
-            self.outcome = "slid"
-        elif fresh and commanded > np.radians(5.0) and self._tilt.tilt < 0.3 * commanded:
-            self.outcome = "slid"
-        return self.outcome != "complete"
 
 
 def _asked(twin: Twin, goal: PushGoal) -> tuple[TipPlan, ...]:
@@ -327,24 +268,3 @@ def _asked(twin: Twin, goal: PushGoal) -> tuple[TipPlan, ...]:
         contact_normal=goal.contact_normal / np.linalg.norm(goal.contact_normal), edge=edge, balance=balance,
         lean=min(0.6 * balance, template.lean),
     ),)
-
-
-def _require_success(trials: list[PushTrial], object_id: str) -> None:
-    """Raise when no push was complete.
-
-    Raises:
-      PushError: with the code of the last outcome.
-    """
-    if any(trial.outcome == "complete" for trial in trials):
-        return
-    texts = {
-        "slid": ("OBJECT_SLID", "slid instead of tipping; use a rougher table or weigh it in the hand"),
-        "turned": ("OBJECT_SLID", "turned instead of tipping; place it so that a face looks along the table's axes"),
-        "no_contact": ("NO_CONTACT", "was not met by the finger; check the tracked pose"),
-        "force_limit": ("FORCE_LIMIT", "needed more force than allowed; raise force_limit, or it is too heavy"),
-    }
-    code, text = texts.get(trials[-1].outcome, ("INTERNAL", f"ended as {trials[-1].outcome}"))
-    raise PushError(f"{object_id} {text}", code)
-
-
-__all__ = ["NotTrackedError", "PushProcedure"]

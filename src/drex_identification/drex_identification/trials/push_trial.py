@@ -94,7 +94,7 @@ class PushTrial:
             raise self._error("object_id", f"is {self.object_id!r}; {object_id!r} is asked for")
         if twin_hash is not None and self.twin_hash != twin_hash:
             raise self._error(
-                "twin_hash", f"is {self.twin_hash!r} but the twin's is {twin_hash!r}; the twin changed since: push again"
+                "twin_hash", f"is {self.twin_hash!r}, the twin's is {twin_hash!r}; the twin changed since: push again"
             )
         baseline = self.phase("baseline")
         if baseline is None or baseline.end - baseline.start < 0.3:
@@ -143,7 +143,7 @@ class PushTrial:
                 raise self._error(name, f"has length {length:.4f}; a unit vector is needed")
         for phase in self.phases:
             if not (np.isfinite([phase.start, phase.end]).all() and phase.end >= phase.start):
-                raise self._error("phases", f"hold {phase.name!r} from {phase.start} to {phase.end}; start <= end is needed")
+                raise self._error("phases", f"hold {phase.name!r} from {phase.start} to {phase.end}; end < start")
 
 
 BLOCK_NAMES: tuple[str, ...] = tuple(f.name for f in fields(RecordedBlocks))

@@ -31,6 +31,8 @@ class TrackerConfig:
     """Points beyond this many sigmas of the depth noise from the surface are not the object's."""
     min_gate: float = 0.0025
     """Lower bound of that gate [m]."""
+    max_gate: float = 0.007
+    """Upper bound of that gate: a fingertip of 12 mm radius must stand out however noisy the depth is [m]."""
     occluder_margin: float = 0.008
     """Object points this near a foreign body are left out too [m]."""
     min_points: int = 60

@@ -50,11 +50,19 @@ class Fit:
     """(6, 6), translation then rotation, axes of base_link [m2, rad2]."""
 
 
-def align(model: SurfaceModel, points_o: Array, reach: float, iterations: int) -> Array:
-    """predicted_T_object from scene points expressed in the predicted object frame (point to plane, small_gicp)."""
+def align(model: SurfaceModel, points_o: Array, reach: float, iterations: int, precision: float = 5e-5) -> Array:
+    """predicted_T_object from scene points expressed in the predicted object frame (point to plane, small_gicp).
+
+    Args:
+      points_o: scene points (N, 3) [m].
+      reach: points farther than this from the surface are left out [m].
+      iterations: at most.
+      precision: step below which it has converged [m]; ten times that in radians.
+    """
     result = small_gicp.align(
         model.cloud, small_gicp.PointCloud(points_o), model.tree, registration_type="PLANE_ICP",
-        max_correspondence_distance=reach, max_iterations=iterations, rotation_epsilon=2e-4, translation_epsilon=2e-5,
+        max_correspondence_distance=reach, max_iterations=iterations, rotation_epsilon=10 * precision,
+        translation_epsilon=precision,
         num_threads=1,
     )
     return inverse(np.asarray(result.T_target_source))
@@ -74,19 +82,21 @@ def register(
       sigma: depth noise at the object [m].
       reach: greatest distance to the predicted surface in the first pass [m].
     """
-    gate = max(config.gate_sigmas * sigma, config.min_gate)
+    gate = float(np.clip(config.gate_sigmas * sigma, config.min_gate, config.max_gate))
     local = apply(inverse(predicted), points_b)
     near = np.all((local > model.lower - config.crop_margin) & (local < model.upper + config.crop_margin), axis=1)
     local = local[near]
     if len(local) < config.min_points:
         return None
     pose = predicted
-    for distance, iterations in ((max(reach, gate), 12), (gate, 8)):
-        points, _, _ = _own_points(model, local, config, distance if pose is predicted else gate)
-        if len(points) < config.min_points:
+    coarse = max(1, len(local) // 1000)
+    passes = ((max(reach, gate), coarse, 400, 8, 2e-4), (gate, 1, config.points, 6, 5e-5))
+    for distance, stride, count, iterations, precision in passes:
+        points, _, _ = _own_points(model, local[::stride], config, distance)
+        if len(points) < config.min_points // stride:
             return None
-        thin = points[:: max(1, len(points) // config.points)]
-        step = align(model, thin, distance, iterations)
+        thin = points[:: max(1, len(points) // count)]
+        step = align(model, thin, distance, iterations, precision)
         pose = pose @ step
         local = apply(inverse(step), local)
     points, signed, normals = _own_points(model, local, config, gate)

@@ -77,6 +77,19 @@ def friction_force(mass: float, friction: float, acceleration: float, margin: fl
     return margin * mass * (GRAVITY + acceleration) / (2.0 * friction)
 
 
+def wanted_force(
+    mass: float, mass_sigma: float, friction: tuple[float, float], config: ForceLawConfig, acceleration: float
+) -> float:
+    """Force per side that the friction law asks for with its margins, before any limit [N]."""
+    _check(mass, mass_sigma, friction)
+    heavy = mass + config.mass_sigmas * mass_sigma
+    return max(config.min_force, friction_force(heavy, _low_friction(friction, config), acceleration, config.margin))
+
+
+def _low_friction(friction: tuple[float, float], config: ForceLawConfig) -> float:
+    return max(config.min_friction, friction[0] - config.friction_sigmas * friction[1])
+
+
 def grip_force(
     mass: float,
     mass_sigma: float,
@@ -105,16 +118,14 @@ def grip_force(
     """
     config = config or ForceLawConfig()
     a = config.acceleration if acceleration is None else acceleration
-    _check(mass, mass_sigma, friction, contacts)
+    if contacts < 2:
+        raise InvalidDataError(f"{contacts} contacts; a grasp needs 2 or more")
+    wanted = wanted_force(mass, mass_sigma, friction, config, a)
     limit = min(hand_limit, config.fragile_share * fragile_limit)
-    heavy = mass + config.mass_sigmas * mass_sigma
-    low = max(config.min_friction, friction[0] - config.friction_sigmas * friction[1])
-    if config.law == "friction":
-        wanted = max(config.min_force, friction_force(heavy, low, a, config.margin))
-    elif config.law == "paper_mg_n":
+    if config.law == "paper_mg_n":
         # One contact faces the others, so a side carries what the thumb carries: one contact's share.
         wanted = mass * GRAVITY / contacts
-    else:
+    elif config.law == "paper_algorithm_2":
         wanted = limit * float(np.clip(mass * GRAVITY * contacts / limit, 0.0, 1.0))
     force = min(wanted, limit)
     needed = friction_force(mass, 1.0, a, 1.0) / force
@@ -127,15 +138,16 @@ def grip_force(
             f" be {needed:.2f}). Use a grippier fingertip, or carry it another way",
             "FORCE_TOO_HIGH",
         )
-    return GripForce(per_side=force, limit=limit, wanted=wanted, mass=heavy, friction=low, chance=chance)
+    return GripForce(
+        per_side=force, limit=limit, wanted=wanted, mass=mass + config.mass_sigmas * mass_sigma,
+        friction=_low_friction(friction, config), chance=chance,
+    )
 
 
-def _check(mass: float, sigma: float, friction: tuple[float, float], contacts: int) -> None:
+def _check(mass: float, sigma: float, friction: tuple[float, float]) -> None:
     if not (np.isfinite(mass) and mass > 0):
         raise InvalidDataError(f"mass is {mass} kg; a positive number is needed")
     if not (np.isfinite(sigma) and sigma >= 0):
         raise InvalidDataError(f"mass sigma is {sigma} kg; 0 or more is needed")
     if not (np.isfinite(friction).all() and friction[0] > 0 and friction[1] >= 0):
         raise InvalidDataError(f"friction (mean, sigma) is {friction}; positive numbers are needed")
-    if contacts < 2:
-        raise InvalidDataError(f"{contacts} contacts; a grasp needs 2 or more")

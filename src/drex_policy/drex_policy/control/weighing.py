@@ -12,6 +12,10 @@ from drex_policy.control.force_law import GRAVITY
 Array = NDArray[np.float64]
 
 
+MAX_SHIFT = 0.25
+"""The empty hand cannot change more than this by drift: then something touches it [N]."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class WeighingConfig:
     """What is known of the wrist sensor."""
@@ -73,7 +77,7 @@ def weigh(before: ForceMean, held: ForceMean, base_R_tool: Array, config: Weighi
     def drift(a: ForceMean, b: ForceMean) -> float:
         return config.drift**2 * abs(a.time - b.time)
 
-    if after is None:
+    if after is None or np.linalg.norm(after.force - before.force) > MAX_SHIFT:
         empty, variance = before.force, before.sigma**2 + drift(before, held)
     else:
         share = (held.time - before.time) / (after.time - before.time)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -57,6 +57,8 @@ class GraspPlan:
     lift_height: float
     """Height of the last of `lift` above the first [m]."""
     score: float
+    free_path: Array = field(default_factory=lambda: np.zeros((0, 6)))
+    """(K, 6) arm joints from where the arm is to the start of `approach`, clear of the object [rad]."""
 
     @property
     def fingers(self) -> tuple[str, ...]:
@@ -64,20 +66,30 @@ class GraspPlan:
         return (*self.candidate.fingers, "thumb")
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What the grasp has to give."""
+
+    force: float
+    """Force per side that the mass asks for [N]."""
+    weight: float
+    """Weight of the object [N]."""
+
+
 class Scorer(Protocol):
     """Judges a candidate with its posture; the highest score is executed."""
 
-    def __call__(self, twin: Twin, candidate: GraspCandidate, posture: Posture, wanted_force: float) -> float: ...
+    def __call__(self, twin: Twin, candidate: GraspCandidate, posture: Posture, demand: Demand) -> float: ...
 
 
 FORCE_RESERVE = 1.5
 """More force than this over the wanted one is no further use."""
 
 
-def analytic_score(twin: Twin, candidate: GraspCandidate, posture: Posture, wanted_force: float) -> float:
+def analytic_score(twin: Twin, candidate: GraspCandidate, posture: Posture, demand: Demand) -> float:
     """Force in reserve, near the COM, more fingers, palm down."""
-    limit = min(posture.side_limit, twin.fragile_limit)
-    reserve = min(limit / max(wanted_force, 1e-6), FORCE_RESERVE)
+    limit = min(posture.side_limit(demand.weight), twin.fragile_limit)
+    reserve = min(limit / max(demand.force, 1e-6), FORCE_RESERVE)
     return 2.5 * reserve + _place_score(twin, candidate) - 200 * posture.residual
 
 
@@ -110,13 +122,15 @@ class GraspPlanner:
         self._candidates: list[GraspCandidate] | None = None
 
     def plan(
-        self, base_T_object: Array, wanted_force: float, lift_height: float, interrupt: Callable[[], None] = lambda: None
+        self, base_T_object: Array, start: Array, demand: Demand, lift_height: float,
+        interrupt: Callable[[], None] = lambda: None,
     ) -> GraspPlan:
         """The best feasible grasp among the first promising ones.
 
         Args:
           base_T_object: standing object, (4, 4).
-          wanted_force: force per side that the mass asks for [N].
+          start: arm joints from where it starts (6,) [rad].
+          demand: force and weight.
           lift_height: how far up it shall be lifted [m].
           interrupt: called now and then; may raise.
 
@@ -130,29 +144,32 @@ class GraspPlanner:
             reasons["no opposite faces within the hand's span"] += 1
         feasible: list[GraspPlan] = []
         for tried, candidate in enumerate(self._candidates):
-            if len(feasible) >= self._config.enough and (self._enough_force(feasible, wanted_force) or tried > 60):
+            if len(feasible) >= self._config.enough and (self._enough_force(feasible, demand) or tried > 60):
                 break
             postures = self._postures(candidate, reasons)
-            ranked = sorted(postures, key=lambda p: -self._scorer(self._twin, candidate, p, wanted_force))
+            ranked = sorted(postures, key=lambda p: -self._scorer(self._twin, candidate, p, demand))
             for posture in ranked[: self._config.postures_per_candidate]:
                 interrupt()
-                score = self._scorer(self._twin, candidate, posture, wanted_force)
+                score = self._scorer(self._twin, candidate, posture, demand)
                 try:
                     feasible.append(self._complete(base_T_object, candidate, posture, lift_height, score))
                     break
                 except UnreachableError as error:
                     reasons[str(error)] += 1
-        if not feasible:
-            listed = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(6)) or "none proposed"
-            raise GraspError(
-                f"no grasp of {self._twin.id} at {np.round(base_T_object[:3, 3], 3).tolist()} m: {listed}. Move the"
-                " object nearer to (0.5, 0), turn it, or clear the space around it",
-                "NO_GRASP",
-            )
-        return max(feasible, key=lambda plan: plan.score)
+        for plan in sorted(feasible, key=lambda plan: -plan.score):
+            try:
+                return replace(plan, free_path=self.free_path(start, plan))
+            except UnreachableError:
+                reasons["no free way for the arm to the approach"] += 1
+        listed = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(6)) or "none proposed"
+        raise GraspError(
+            f"no grasp of {self._twin.id} at {np.round(base_T_object[:3, 3], 3).tolist()} m: {listed}. Move the object"
+            " nearer to (0.5, 0), turn it, or clear the space around it",
+            "NO_GRASP",
+        )
 
-    def _enough_force(self, plans: list[GraspPlan], wanted_force: float) -> bool:
-        return max(p.posture.side_limit for p in plans) >= FORCE_RESERVE * wanted_force
+    def _enough_force(self, plans: list[GraspPlan], demand: Demand) -> bool:
+        return max(p.posture.side_limit(demand.weight) for p in plans) >= FORCE_RESERVE * demand.force
 
     def _postures(self, candidate: GraspCandidate, reasons: Counter[str]) -> list[Posture]:
         """Postures whose hand is clear of the object; none of this depends on the arm."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class PostureConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Posture:
-    """Hand joints for a candidate."""
+    """Hand joints for a candidate, and what they cost per newton."""
 
     object_T_palm: Array
     """(4, 4)."""
@@ -52,12 +52,26 @@ class Posture:
     """(16,) pads on the surface [rad]."""
     hand_open: Array
     """(16,) pads off the surface [rad]."""
-    unit_forces: dict[str, Array]
+    grip_forces: dict[str, Array]
     """Force on the object per finger for 1 N per side, palm frame, (3,)."""
-    side_limit: float
-    """Force per side that the joint torques allow [N]."""
+    weight_forces: dict[str, Array]
+    """Force on the object per finger that carries 1 N of its weight, palm frame, (3,)."""
+    grip_torque: Array
+    """Joint torques (16,) of `grip_forces` [N m/N]."""
+    weight_torque: Array
+    """Joint torques (16,) of `weight_forces` [N m/N]."""
+    torque_limit: float
+    """Joint torque that may be used [N m]."""
     residual: float
-    """[m]."""
+    """Distance of the worst pad from its place [m]."""
+
+    def side_limit(self, weight: float) -> float:
+        """Force per side that the joint torques leave while they carry a weight [N]; 0: none."""
+        carry = weight * self.weight_torque
+        grip = np.where(np.abs(self.grip_torque) > 1e-6, self.grip_torque, 1e-6)
+        if (np.abs(carry) > self.torque_limit).any():
+            return 0.0
+        return float(np.min((self.torque_limit - np.sign(grip) * carry) / np.abs(grip)))
 
 
 class PostureSolver:
@@ -65,9 +79,9 @@ class PostureSolver:
 
     def __init__(self, kinematics: RobotKinematics, torque_limit: float, config: PostureConfig | None = None) -> None:
         self._kinematics = kinematics
-        self._limit = torque_limit
         self._config = config or PostureConfig()
-        self._known: dict[tuple[float, ...], Posture | None] = {}
+        self._limit = self._config.torque_share * torque_limit
+        self._known: dict[tuple[float, ...], tuple[Array, Array, float] | None] = {}
 
     def postures(self, candidate: GraspCandidate) -> list[Posture]:
         """Every posture that puts the pads within `max_residual` of their places; may be empty."""
@@ -85,38 +99,34 @@ class PostureSolver:
     def _solve(self, candidate: GraspCandidate, in_palm: Array, tilt: float) -> Posture | None:
         object_T_palm = candidate.object_T_palm(in_palm, tilt)
         palm_T_object = inverse(object_T_palm)
-        contacts = candidate.contacts
-        pads = {f: apply(palm_T_object, pad_centre(c)) for f, c in contacts.items()}
-        normals = {f: palm_T_object[:3, :3] @ c.normal for f, c in contacts.items()}
-        key = tuple(np.round(np.concatenate([[tilt], *pads.values(), *normals.values()]), 4))
+        pads = {f: apply(palm_T_object, pad_centre(c)) for f, c in candidate.contacts.items()}
+        pinch = pinch_axes_in_palm(tilt)[:, 2]
+        key = tuple(np.round(np.concatenate([[tilt], *pads.values()]), 4))
         if key not in self._known:
-            self._known[key] = self._posture(object_T_palm, pads, normals, pinch_axes_in_palm(tilt)[:, 2])
-        posture = self._known[key]
-        return None if posture is None else replace(posture, object_T_palm=object_T_palm)
+            self._known[key] = self._joints(pads, pinch)
+        if (joints := self._known[key]) is None:
+            return None
+        contact, hand_open, residual = joints
+        normals = {f: palm_T_object[:3, :3] @ c.normal for f, c in candidate.contacts.items()}
+        grip, weight = share_force(normals, pinch), share_weight(candidate.fingers, palm_T_object[:3, 2])
+        return Posture(
+            object_T_palm=object_T_palm, hand_contact=contact, hand_open=hand_open, grip_forces=grip,
+            weight_forces=weight, grip_torque=fingertip_torques(self._kinematics, contact, grip, grip),
+            weight_torque=fingertip_torques(self._kinematics, contact, weight, grip), torque_limit=self._limit,
+            residual=residual,
+        )
 
-    def _posture(
-        self, object_T_palm: Array, pads: Mapping[str, Array], normals: Mapping[str, Array], pinch: Array
-    ) -> Posture | None:
+    def _joints(self, pads: Mapping[str, Array], pinch: Array) -> tuple[Array, Array, float] | None:
         config = self._config
         contact, residual = pad_ik(self._kinematics, pads, CONTACT_SEED)
         if residual > config.max_residual:
             return None
-        hand_open = None
         for opening in np.linspace(config.opening, config.min_opening, 3):
             away = {f: p + opening * (-pinch if f == "thumb" else pinch) for f, p in pads.items()}
-            joints, error = pad_ik(self._kinematics, away, contact)
+            hand_open, error = pad_ik(self._kinematics, away, contact)
             if error < opening - config.min_opening + 0.003:
-                hand_open = joints
-                break
-        if hand_open is None:
-            return None
-        forces = share_force(normals, pinch)
-        torques = fingertip_torques(self._kinematics, contact, forces)
-        limit = config.torque_share * self._limit / float(np.abs(torques).max())
-        return Posture(
-            object_T_palm=object_T_palm, hand_contact=contact, hand_open=hand_open, unit_forces=forces,
-            side_limit=limit, residual=residual,
-        )
+                return contact, hand_open, residual
+        return None
 
 
 def pad_ik(
@@ -169,19 +179,32 @@ def share_force(normals: Mapping[str, Array], pinch: Array) -> dict[str, Array]:
     return forces
 
 
-def fingertip_torques(kinematics: RobotKinematics, hand: Array, forces: Mapping[str, Array]) -> Array:
-    """Joint torques J^T f (16,) [N m] with which the pads push with forces given in the palm frame {finger: (3,) [N]}.
+def share_weight(fingers: Sequence[str], up: Array) -> dict[str, Array]:
+    """Forces on the object that carry 1 N of weight: half by the thumb, half by the fingers opposite.
 
-    The contact point is where the force enters the pad: one pad radius from its centre, against the force.
+    Args:
+      fingers: opposite the thumb.
+      up: unit vertical (3,) in the frame of the result.
+    """
+    return {**{f: 0.5 / len(fingers) * up for f in fingers}, "thumb": 0.5 * up}
+
+
+def fingertip_torques(
+    kinematics: RobotKinematics, hand: Array, forces: Mapping[str, Array], presses: Mapping[str, Array]
+) -> Array:
+    """Joint torques J^T f (16,) [N m] with which the pads act on the object.
+
+    Args:
+      kinematics: of the robot.
+      hand: joints (16,) [rad].
+      forces: on the object, palm frame, {finger: (3,) [N]}.
+      presses: direction in which each pad presses, palm frame: the contact is one pad radius from its centre there.
     """
     torques = np.zeros(16)
     rotation = kinematics.forward(ARM_HOME, hand)["palm"][:3, :3]
     for finger, force in forces.items():
-        world = rotation @ force
-        length = float(np.linalg.norm(world))
-        if length > 0:
-            offset = PAD_RADIUS * world / length
-            torques += kinematics.tip_jacobian(finger, ARM_HOME, hand, offset=offset).T @ world
+        offset = PAD_RADIUS * (rotation @ presses[finger]) / np.linalg.norm(presses[finger])
+        torques += kinematics.tip_jacobian(finger, ARM_HOME, hand, offset=offset).T @ (rotation @ force)
     return torques
 
 

@@ -49,22 +49,22 @@ class TwinServer(DrexNode):
 
     def _on_load(self, request: LoadObject.Request, response: LoadObject.Response) -> LoadObject.Response:
         if not self.active:
-            response.error_code, response.message = response.INACTIVE, "twin_server is not active"
+            response.error_code, response.message = LoadObject.Request.INACTIVE, "twin_server is not active"
             return response
         try:
             load_twin(request.object_id, self._twin_path or None)
             if self._rig.service_is_ready():  # only a simulated rig offers it
                 placed = call_service(self._rig, LoadObject.Request(object_id=request.object_id), timeout=RIG_TIMEOUT)
                 if not placed.success:
-                    response.error_code, response.message = response.RIG_REFUSED, placed.message
+                    response.error_code, response.message = LoadObject.Request.RIG_REFUSED, placed.message
                     return response
             response.loaded = self._announce(request.object_id)
         except UnknownObjectError as error:
-            response.error_code, response.message = response.UNKNOWN_OBJECT, str(error)
+            response.error_code, response.message = LoadObject.Request.UNKNOWN_OBJECT, str(error)
         except TwinError as error:
-            response.error_code, response.message = response.BAD_TWIN, str(error)
+            response.error_code, response.message = LoadObject.Request.BAD_TWIN, str(error)
         except DrexError as error:
-            response.error_code, response.message = response.RIG_REFUSED, str(error)
+            response.error_code, response.message = LoadObject.Request.RIG_REFUSED, str(error)
         else:
             response.success, response.message = True, f"{request.object_id} is loaded"
         return response

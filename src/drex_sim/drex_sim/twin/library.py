@@ -30,6 +30,8 @@ class _Entry:
     make: Callable[[], list[Array]]
     stands: bool = True
     round_base: bool = False
+    symmetry: tuple[float, float, float] | None = None
+    """Axis of rotational symmetry where it is not that of a round base."""
     fragile_limit: float = 30.0
     fragile_reason: str = "rigid body; the hand's own limit comes first"
 
@@ -89,12 +91,24 @@ def _extrude(outline_xz: Array, depth: float) -> Array:
     ])
 
 
+BULB_RADIUS, NECK_RADIUS, BULB_LENGTH = 0.030, 0.0135, 0.075
+"""Ball, neck, and distance from the ball's centre to the neck's end [m]."""
+BULB_LEAN = float(
+    np.arcsin(BULB_RADIUS / np.hypot(BULB_LENGTH, NECK_RADIUS)) - np.arctan2(NECK_RADIUS, BULB_LENGTH)
+)
+"""Angle at which ball and end of the neck both lie on the table [rad]."""
+BULB_AXIS = (float(np.cos(BULB_LEAN)), 0.0, float(np.sin(BULB_LEAN)))
+"""From the neck to the ball."""
+
+
 def _lightbulb() -> list[Array]:
-    ball = trimesh.creation.icosphere(subdivisions=2, radius=0.030).vertices + [0.0, 0.0, 0.030]
+    ball = trimesh.creation.icosphere(subdivisions=2, radius=BULB_RADIUS).vertices
     angle = np.arange(24) * np.pi / 12
-    ring = np.stack([np.zeros(24), np.cos(angle), np.sin(angle)], 1)
-    neck = np.concatenate([ring * 0.0135 + [-0.028, 0, 0.030], ring * 0.0135 + [-0.075, 0, 0.030]])
-    return [np.asarray(ball), neck]
+    ring = NECK_RADIUS * np.stack([np.zeros(24), np.cos(angle), np.sin(angle)], 1)
+    neck = np.concatenate([ring - [x, 0.0, 0.0] for x in (0.028, BULB_LENGTH)])
+    along, up = np.array(BULB_AXIS), np.array([-BULB_AXIS[2], 0.0, BULB_AXIS[0]])
+    leaning = neck @ np.stack([along, [0.0, 1.0, 0.0], up])
+    return [np.asarray(ball) + [0.0, 0.0, BULB_RADIUS], leaning + [0.0, 0.0, BULB_RADIUS]]
 
 
 _BULB = "thin glass; bulbs crack from about 25 N between two points, half of it is allowed"
@@ -113,7 +127,8 @@ LIBRARY: dict[str, _Entry] = {
         "Ketchup bottle", _bottle, fragile_limit=25.0,
         fragile_reason="soft plastic: above 25 N the bottle is squeezed out of shape",
     ),
-    "lightbulb": _Entry("Light bulb, lying", _lightbulb, stands=False, fragile_limit=12.0, fragile_reason=_BULB),
+    "lightbulb": _Entry("Light bulb, lying", _lightbulb, stands=False, symmetry=BULB_AXIS, fragile_limit=12.0,
+                        fragile_reason=_BULB),
     "cube": _Entry("Cube", lambda: [prism(rectangle(0.060, 0.060), 0.0, 0.060)]),
     "spam": _Entry("Spam can", lambda: [prism(rounded_rectangle(0.074, 0.132, 0.02), 0.0, 0.122)],
                    fragile_limit=25.0, fragile_reason=_CAN),
@@ -126,8 +141,9 @@ LIBRARY: dict[str, _Entry] = {
 def make_twin(object_id: str) -> Twin:
     """Generate a built-in twin (the id must be in LIBRARY)."""
     entry = LIBRARY[object_id]
+    axis = {} if entry.symmetry is None else {"symmetry_axes": (entry.symmetry,)}
     return twin_from_pieces(
-        object_id, entry.name, entry.make(), stands=entry.stands, round_base=entry.round_base,
+        object_id, entry.name, entry.make(), **axis, stands=entry.stands, round_base=entry.round_base,
         fragile_limit=entry.fragile_limit, fragile_reason=entry.fragile_reason,
     )
 

@@ -46,8 +46,15 @@ def _await(future: Future, timeout: float) -> bool:
     return done.wait(timeout)
 
 
-def call_service(client: Client, request: Any, timeout: float = 5.0) -> Any:
+def call_service(client: Client, request: Any, timeout: float = 5.0, attempts: int = 1) -> Any:
     """Call a service from a worker thread and return its response.
+
+    Args:
+      client: of the service.
+      request: its request.
+      timeout: for the service to appear, and for each attempt to be answered [s].
+      attempts: more than one only for requests that may be carried out twice: while DDS is still matching the two
+        sides, a response can be lost.
 
     Raises:
       MotionError: the service is absent or did not answer in time; the text names it.
@@ -57,11 +64,12 @@ def call_service(client: Client, request: Any, timeout: float = 5.0) -> Any:
             f"service {client.srv_name} is absent after {timeout:.1f} s; start its node (`ros2 service list` shows"
             " what there is)"
         )
-    future = client.call_async(request)
-    if not _await(future, timeout):
+    for _ in range(attempts):
+        future = client.call_async(request)
+        if _await(future, timeout):
+            return future.result()
         client.remove_pending_request(future)
-        raise MotionError(f"service {client.srv_name} did not answer within {timeout:.1f} s")
-    return future.result()
+    raise MotionError(f"service {client.srv_name} did not answer within {attempts * timeout:.1f} s")
 
 
 @dataclass(frozen=True)
