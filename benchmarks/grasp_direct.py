@@ -12,8 +12,10 @@ import json
 import time
 
 import numpy as np
-from drex_policy.control.force_law import ForceLawConfig, GRAVITY
-from drex_policy.control.procedure import GraspConfig, GraspProcedure
+
+from drex_policy.control.config import GraspConfig
+from drex_policy.control.force_law import GRAVITY, ForceLawConfig
+from drex_policy.control.procedure import GraspProcedure
 from drex_policy.planning.planner import GraspPlanner
 from drex_sim.errors import DrexError
 from drex_sim.rig.config import RigConfig
@@ -106,11 +108,12 @@ def main() -> None:
             if not arguments.json:
                 print(
                     f"{head}, force {result.force_per_side:.1f} N of {result.force_limit:.1f}, raised"
-                    f" {result.force_raised}x, roll {result.roll:+.1f}, {result.contacts} of {len(result.fingers)} contacts,"
-                    f" {'held' if good else 'NOT held'} (says {result.code if not result.held else 'held'}), slip"
-                    f" {1e3 * judge.slip:.1f} mm (says {1e3 * result.slip:.1f}), peak {judge.force:.1f} N, rose"
-                    f" {1e3 * judge.top:.0f} mm, weighed {result.weighed_mass:.3f} +- {result.weighed_sigma:.3f} kg,"
-                    f" {time.monotonic() - began:.0f} s {'' if result.held else result.message}",
+                    f" {result.force_raised}x, roll {result.roll:+.1f}, {result.contacts} of {len(result.fingers)}"
+                    f" contacts, {'held' if good else 'NOT held'} (says {'held' if result.held else result.code}),"
+                    f" slip {1e3 * judge.slip:.1f} mm (says {1e3 * result.slip:.1f}), peak {judge.force:.1f} N, rose"
+                    f" {1e3 * judge.top:.0f} mm, weighed {result.weighed_mass:.3f} +-"
+                    f" {result.weighed_mass_stddev:.3f} kg, {time.monotonic() - began:.0f} s"
+                    f" {'' if result.held else result.message}",
                     flush=True,
                 )
     print(json.dumps({

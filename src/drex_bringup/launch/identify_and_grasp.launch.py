@@ -117,6 +117,13 @@ def nodes():
     ]
 
 
+def died(event, context):
+    """A node that dies takes the graph down: half a graph must not move a robot."""
+    if event.returncode == 0 or context.is_shutdown:
+        return []
+    return [OpaqueFunction(function=fail, args=[f"{event.process_name} ended with exit code {event.returncode}"])]
+
+
 def start_job(context):
     """run:=true: send the goal; when it has ended everything comes down, and a failed job fails the launch."""
     if context.launch_configurations["run"] != "true":
@@ -129,19 +136,20 @@ def start_job(context):
     def ended(event, _context):
         if event.returncode != 0:
             # An error inside an event handler is what makes the genuine `ros2 launch` exit with 1.
-            return [OpaqueFunction(function=fail, args=[event.returncode])]
+            return [OpaqueFunction(function=fail, args=[f"the job ended with exit code {event.returncode}"])]
         return [Shutdown(reason="the job is done")]
 
     return [job, RegisterEventHandler(OnProcessExit(target_action=job, on_exit=ended))]
 
 
-def fail(_context, code):
+def fail(_context, what):
     """End the launch with an error."""
-    raise RuntimeError(f"the job ended with exit code {code}; its reason is in the output of run_job above")
+    raise RuntimeError(f"{what}; its reason is in its output above")
 
 
 def generate_launch_description():
     """Everything."""
+    graph = nodes()
     return LaunchDescription([
         *declare(),
         SetEnvironmentVariable("RCUTILS_LOGGING_BUFFERED_STREAM", "1"),
@@ -151,8 +159,8 @@ def generate_launch_description():
         GroupAction([
             PushRosNamespace(LaunchConfiguration("namespace")),
             SetParameter("use_sim_time", LaunchConfiguration("use_sim_time")),
-            *nodes(),
+            *graph,
+            *[RegisterEventHandler(OnProcessExit(target_action=node, on_exit=died)) for node in graph[1:]],
             OpaqueFunction(function=start_job),
         ]),
-        # Any node of the graph that dies takes the launch with it only through the supervisor and the job's result.
     ])

@@ -57,7 +57,7 @@ class LifecycleManager(Node):
             self._names.insert(0, "rig")
         self._autostart = bool(self.declare_parameter("autostart", True).value)
         self._start_timeout = float(self.declare_parameter("start_timeout", 60.0).value)
-        self._heartbeat_timeout = float(self.declare_parameter("heartbeat_timeout", 3.0).value)
+        self._heartbeat_timeout = float(self.declare_parameter("heartbeat_timeout", 5.0).value)
         self._change: dict[str, Client] = {}
         self._state: dict[str, Client] = {}
         for name in self._names:
@@ -94,8 +94,8 @@ class LifecycleManager(Node):
                 self._expect(name, Transition.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE, "activate")
                 self._active.append(name)
                 self._beats.setdefault(name, time.monotonic())
-        except DrexError as error:
-            if self._closing.is_set():
+        except Exception as error:  # noqa: BLE001  whatever it was, nothing stays half up
+            if self._closing.is_set() or not rclpy.ok():
                 return
             self._problem = str(error)
             self.get_logger().fatal(self._problem)

@@ -97,7 +97,7 @@ class Recorder(DrexNode):
         driver = self.declare("hand_driver", "ros2_control", "driver of the hand, see docs/interfaces.md")
         driver_joint_names(driver)
         self._bag_wanted = self.declare("bag", True, "record the MCAP bag")
-        self._picture_rate = self.declare("picture_rate", 3.0, "pictures a second of the colour camera; 0: none [Hz]")
+        self._picture_rate = self.declare("picture_rate", 2.0, "pictures a second of the colour camera; 0: none [Hz]")
         self._picture_limit = self.declare("picture_limit", 1200, "no more pictures than this")
         self._plan = recorded_topics(driver)
         if self._picture_rate < 0:

@@ -55,6 +55,7 @@ class Supervisor(DrexNode):
         self._lock = threading.RLock()
         self._seen = Observation()
         self._beats: dict[str, float] = {}
+        self._arrivals: dict[str, float] = {}
         self._newest_arm: bytes | None = None
         self._state, self._trip = SafetyStatus.OK, Trip("", "")
         self._robot_topics = (ARM_TOPIC, WRENCH_TOPIC, HAND_TOPICS[driver])
@@ -63,7 +64,7 @@ class Supervisor(DrexNode):
         self._cancel = self.create_client(CancelGoal, f"{action}/cancel_goal", callback_group=self.group)
         add = self.streams.add
         add(ARM_TOPIC, JointState, self._on_arm, raw=True)
-        add(HAND_TOPICS[driver], JointState, lambda _: None, raw=True)
+        add(HAND_TOPICS[driver], JointState, lambda _: self._note(HAND_TOPICS[driver]), raw=True)
         add(WRENCH_TOPIC, WrenchStamped, self._on_wrench)
         add(TRACKED_TOPIC, TrackedObject, self._on_tracked)
         add("heartbeat", String, self._on_heartbeat, qos=STREAM)
@@ -74,7 +75,7 @@ class Supervisor(DrexNode):
             f"{STATUS}robot_program_running", Bool,
             lambda m: setattr(self._seen, "program_running", bool(m.data)), qos=LATCHED,
         )
-        self._services = [
+        self._triggers = [
             self.create_service(Trigger, "safety/stop", self._on_stop, callback_group=self.group),
             self.create_service(Trigger, "safety/reset", self._on_reset, callback_group=self.group),
         ]
@@ -100,17 +101,29 @@ class Supervisor(DrexNode):
         """See DrexNode."""
         for topic in self._topics:
             self.streams.remove(topic)
-        for service in self._services:
+        for service in self._triggers:
             self.destroy_service(service)
         self.destroy_timer(self._timer)
         self.destroy_client(self._cancel)
         self.destroy_publisher(self._status)
 
     # What is seen (reader thread) ------------------------------------------------------------------------------
+    def _note(self, topic: str) -> None:
+        self._arrivals[topic] = self.now()
+
+    def _age(self, topic: str) -> float:
+        """Silence of a topic [s]: steady time, or ROS time where that is less.
+
+        Less only where a simulator's clock slows because the computer is busy: that is no silence of the topic.
+        """
+        return min(self.streams.age(topic), max(0.0, self.now() - self._arrivals.get(topic, -math.inf)))
+
     def _on_arm(self, raw: bytes) -> None:
+        self._note(ARM_TOPIC)
         self._newest_arm = raw
 
     def _on_wrench(self, message: WrenchStamped) -> None:
+        self._note(WRENCH_TOPIC)
         force, torque = message.wrench.force, message.wrench.torque
         f = math.sqrt(force.x**2 + force.y**2 + force.z**2)
         t = math.sqrt(torque.x**2 + torque.y**2 + torque.z**2)
@@ -120,6 +133,7 @@ class Supervisor(DrexNode):
         self._seen.force, self._seen.torque = max(self._seen.force, f), max(self._seen.torque, t)
 
     def _on_tracked(self, message: TrackedObject) -> None:
+        self._note(TRACKED_TOPIC)
         if message.state != TrackedObject.TRACKING:
             return
         p, q = message.pose.pose.position, message.pose.pose.orientation
@@ -158,8 +172,8 @@ class Supervisor(DrexNode):
             seen.not_finite = ARM_TOPIC
         observed = Observation(
             moving=seen.moving,
-            stream_ages={topic: self.streams.age(topic) for topic in self._robot_topics},
-            pose_age=self.streams.age(TRACKED_TOPIC),
+            stream_ages={topic: self._age(topic) for topic in self._robot_topics},
+            pose_age=self._age(TRACKED_TOPIC),
             not_finite=seen.not_finite,
             force=seen.force,
             torque=seen.torque,

@@ -158,7 +158,7 @@ def data_url(data: bytes, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def film(pictures: Sequence[Path], frames: int = 60, width: int = 320) -> bytes | None:
+def film(pictures: Sequence[Path], frames: int = 40, width: int = 320) -> bytes | None:
     """A short film (GIF) of the run; None without pictures."""
     if not pictures:
         return None
@@ -167,7 +167,7 @@ def film(pictures: Sequence[Path], frames: int = 60, width: int = 320) -> bytes 
     if not images:
         return None
     buffer = io.BytesIO()
-    images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=150, loop=0, optimize=True)
+    images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=200, loop=0, optimize=True)
     return buffer.getvalue()
 
 
@@ -176,7 +176,7 @@ def _small(width: int) -> Callable[[Path], Image.Image | None]:
         try:
             with Image.open(file) as image:
                 size = (width, round(image.height * width / image.width))
-                return image.convert("RGB").resize(size).quantize(64)
+                return image.convert("RGB").resize(size).quantize(64, method=Image.Quantize.FASTOCTREE)
         except OSError:
             # A picture cut off by a crash is no reason to have no report.
             return None

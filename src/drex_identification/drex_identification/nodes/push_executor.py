@@ -18,8 +18,9 @@ from drex_msgs.msg import PushTrial as PushTrialMsg
 from drex_sim.errors import ConfigError
 from drex_sim.nodes.ros_robot import RosRobot, RosRobotConfig
 from drex_sim.nodes.support import LATCHED, TRIALS, ActionRunner, DrexNode, GoalContext, run_node
-from drex_sim.robot.kinematics import HAND_OPEN, RobotKinematics
+from drex_sim.robot.kinematics import ARM_HOME, HAND_OPEN, RobotKinematics
 from drex_sim.robot.limits import SafetyLimits
+from drex_sim.robot.trajectory import timed_path
 from drex_sim.twin import load_twin
 
 FEEDBACK_PERIOD = 0.1
@@ -44,6 +45,9 @@ class PushExecutor(DrexNode):
         limits = SafetyLimits.from_yaml(limits_file) if limits_file else SafetyLimits()
         self._push_config = PushConfig(speed=speed, force_limit=force_limit)
         self._kinematics = RobotKinematics()
+        # Models are compiled at first use: here, not in the middle of a goal.
+        limits.check_trajectory(timed_path([0.0, 0.5], np.stack([ARM_HOME, ARM_HOME])))
+        self._kinematics.arm_ik(self._kinematics.tool(ARM_HOME), ARM_HOME)
         hand = self._kinematics.hand_center_of_gravity(HAND_OPEN)
         self._robot = RosRobot(self, limits, RosRobotConfig(
             arm_controller=controller, hand_driver=driver, pose_max_age=limits.pose_timeout,

@@ -143,7 +143,7 @@ class PushTrial:
                 raise self._error(name, f"has length {length:.4f}; a unit vector is needed")
         for phase in self.phases:
             if not (np.isfinite([phase.start, phase.end]).all() and phase.end >= phase.start):
-                raise self._error("phases", f"hold {phase.name!r} from {phase.start} to {phase.end}; end < start")
+                raise self._error("phases", f"hold {phase.name!r} ending {phase.end}, before its start {phase.start}")
 
 
 BLOCK_NAMES: tuple[str, ...] = tuple(f.name for f in fields(RecordedBlocks))

@@ -128,7 +128,7 @@ def grip_force(
     elif config.law == "paper_algorithm_2":
         wanted = limit * float(np.clip(mass * GRAVITY * contacts / limit, 0.0, 1.0))
     force = min(wanted, limit)
-    needed = friction_force(mass, 1.0, a, 1.0) / force
+    needed = friction_force(mass, 1.0, a, 1.0) / max(force, 1e-9)
     chance = float(norm.sf(needed, friction[0], max(friction[1], 1e-6)))
     if wanted > limit and chance < config.min_chance:
         which = "the hand" if hand_limit <= config.fragile_share * fragile_limit else "the object's fragile limit"

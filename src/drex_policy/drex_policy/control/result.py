@@ -58,7 +58,7 @@ class GraspResult:
     """[m]"""
     weighed_mass: float = float("nan")
     """[kg]"""
-    weighed_sigma: float = float("nan")
+    weighed_mass_stddev: float = float("nan")
     """Standard deviation, scale of the wrist sensor included [kg]."""
     duration: float = 0.0
     """[s]"""

@@ -49,7 +49,7 @@ class HandNode(DrexNode):
         """Parameters and interfaces."""
         self._driver = self.declare("hand_driver", "ros2_control", "ros2_control, v5, v5_sense or v5_torque")
         mode = self.declare("hand_mode", "", "position or effort; empty: the driver's default")
-        safety = self.declare("safety_file", "", "YAML of the safety limits; empty: the defaults")
+        safety = self.declare("safety_limits", "", "YAML file of safety limits; empty: the defaults")
         stiffness = self.declare("stiffness", 3.0, "joint stiffness of the driver, or of our own loop [N m/rad]")
         damping = self.declare("damping", 0.1, "damping of our own loop in effort mode [N m s/rad]")
         self._limits = SafetyLimits.from_yaml(safety) if safety else SafetyLimits()

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 class CandidateConfig:
     """What the generator tries."""
 
-    directions: int = 12
+    directions: int = 8
     """Pinch directions around the vertical, besides the axes of the base."""
     rolls: tuple[float, ...] = (0.0, 0.6, -0.6, 1.1, -1.1, 1.5708, -1.5708)
     """Turns of the palm about the pinch axis [rad]; 0: palm facing down, +-pi/2: palm facing sideways."""
@@ -133,10 +133,12 @@ class AntipodalCandidates:
         offsets = np.linspace(spread, -spread, count)
         places = {finger: middle + y * row for finger, y in zip(("index", "middle", "ring"), offsets, strict=False)}
         contacts: dict[str, SurfacePoint] = {}
+        if min(place[2] for place in places.values()) < lowest - 1e-9:
+            return None
+        if any(surface.first_hit(place, -pinch) is None for place in places.values()):
+            return None
         for finger, place in [*places.items(), ("thumb", middle)]:
             into = pinch if finger == "thumb" else -pinch
-            if place[2] < lowest - 1e-9:
-                return None
             hit = surface.pad_rest(place, into, config.pad_patch, (row, approach))
             allowed = config.max_thumb_incline if finger == "thumb" else config.max_incline
             if hit is None or hit.normal @ -into < np.cos(allowed):

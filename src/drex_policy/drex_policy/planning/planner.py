@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +35,8 @@ class PlannerConfig:
     """Least distance of the open hand from object and table [m]."""
     palm_clearance: float = 0.004
     """Least distance of everything but the touching pads while grasping [m]."""
+    max_candidates: int = 150
+    """Candidates that are looked at, the most promising first."""
     postures_per_candidate: int = 4
     """Best postures of a candidate for which the arm is tried."""
     enough: int = 5
@@ -82,6 +86,8 @@ class Scorer(Protocol):
     def __call__(self, twin: Twin, candidate: GraspCandidate, posture: Posture, demand: Demand) -> float: ...
 
 
+SHOULDER, MAX_REACH = np.array([0.0, 0.0, 0.163]), 1.05
+"""Shoulder of the arm, base_link, and how far from it a pinch can be, whatever the posture [m]."""
 FORCE_RESERVE = 1.5
 """More force than this over the wanted one is no further use."""
 
@@ -143,12 +149,14 @@ class GraspPlanner:
         if not self._candidates:
             reasons["no opposite faces within the hand's span"] += 1
         feasible: list[GraspPlan] = []
-        for tried, candidate in enumerate(self._candidates):
+        for tried, candidate in enumerate(self._candidates[: self._config.max_candidates]):
             if len(feasible) >= self._config.enough and (self._enough_force(feasible, demand) or tried > 60):
                 break
-            postures = self._postures(candidate, reasons)
-            ranked = sorted(postures, key=lambda p: -self._scorer(self._twin, candidate, p, demand))
-            for posture in ranked[: self._config.postures_per_candidate]:
+            centre = base_T_object[:3, :3] @ candidate.centre + base_T_object[:3, 3]
+            if np.linalg.norm(centre - SHOULDER) > MAX_REACH:
+                reasons["arm cannot reach"] += 1
+                continue
+            for posture in self._postures(candidate, demand, reasons):
                 interrupt()
                 score = self._scorer(self._twin, candidate, posture, demand)
                 try:
@@ -171,22 +179,24 @@ class GraspPlanner:
     def _enough_force(self, plans: list[GraspPlan], demand: Demand) -> bool:
         return max(p.posture.side_limit(demand.weight) for p in plans) >= FORCE_RESERVE * demand.force
 
-    def _postures(self, candidate: GraspCandidate, reasons: Counter[str]) -> list[Posture]:
-        """Postures whose hand is clear of the object; none of this depends on the arm."""
+    def _postures(self, candidate: GraspCandidate, demand: Demand, reasons: Counter[str]) -> Iterator[Posture]:
+        """The best postures whose hand is clear of the object; none of this depends on the arm."""
         postures = self._solver.postures(candidate)
         if not postures:
             reasons["hand cannot put its pads there"] += 1
-        free = []
+        ranked = sorted(postures, key=lambda p: -self._scorer(self._twin, candidate, p, demand))
         base_T_palm = self._kinematics.forward(ARM_HOME, HAND_OPEN)["palm"]
-        for posture in postures:
-            base_T_object = base_T_palm @ inverse(posture.object_T_palm)
+        left = self._config.postures_per_candidate
+        for posture in ranked[: 5 * left]:
             try:
-                self._check_grasp(ARM_HOME, candidate, posture, base_T_object)
+                self._check_grasp(ARM_HOME, candidate, posture, base_T_palm @ inverse(posture.object_T_palm))
             except UnreachableError as error:
                 reasons[str(error)] += 1
-            else:
-                free.append(posture)
-        return free
+                continue
+            yield posture
+            left -= 1
+            if left == 0:
+                return
 
     def _complete(
         self, base_T_object: Array, candidate: GraspCandidate, posture: Posture, lift_height: float, score: float
@@ -261,10 +271,8 @@ class GraspPlanner:
                 raised = [start]
         above_pose = _moved(self._kinematics.tool(goal), np.array([0.0, 0.0, 0.12]))
         ways = [[*raised, goal], [start, goal]]
-        try:
+        with suppress(UnreachableError):
             ways.insert(1, [*raised, self._kinematics.arm_ik(above_pose, goal), goal])
-        except UnreachableError:
-            pass
         for way in ways:
             dense = _densify(np.asarray(way))
             distances = [
@@ -280,7 +288,7 @@ class GraspPlanner:
 
 def _densify(path: Array, step: float = 0.12) -> Array:
     points = [path[0]]
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in pairwise(path):
         count = max(1, int(np.ceil(np.abs(b - a).max() / step)))
         points += [a + (b - a) * k / count for k in range(1, count + 1)]
     return np.asarray(points)

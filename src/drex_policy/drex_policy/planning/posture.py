@@ -22,13 +22,17 @@ TWO_FINGER_ROW = 0.0225
 """Middle between index and middle finger in the palm's y [m]."""
 
 
+UNREACHABLE_AFTER, UNREACHABLE_GAP = 6, 0.012
+"""A pad still this far off [m] after so many iterations will not get there."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PostureConfig:
     """Places of the pinch in the palm that are tried, and what is accepted."""
 
-    reach: tuple[float, ...] = (0.075, 0.085, 0.095, 0.105, 0.115)
+    reach: tuple[float, ...] = (0.078, 0.09, 0.102, 0.114)
     """Distance of the pinch from the palm frame, along the palm's normal [m]."""
-    forward: tuple[float, ...] = (-0.01, 0.005, 0.02, 0.035, 0.05)
+    forward: tuple[float, ...] = (0.0, 0.015, 0.03, 0.045)
     """Place of the pinch along the fingers' direction [m]."""
     tilts: tuple[float, ...] = (0.0, 0.2, 0.4)
     """Angle between the fingers' direction and the pinch [rad]."""
@@ -130,7 +134,7 @@ class PostureSolver:
 
 
 def pad_ik(
-    kinematics: RobotKinematics, pads: Mapping[str, Array], seed: Array, iterations: int = 25, pull: float = 2e-3
+    kinematics: RobotKinematics, pads: Mapping[str, Array], seed: Array, iterations: int = 20, pull: float = 2e-3
 ) -> tuple[Array, float]:
     """Hand joints that put pad centres at points of the palm frame: damped least squares, finger by finger.
 
@@ -144,22 +148,29 @@ def pad_ik(
     Returns:
       joints (16,) [rad] within the limits, and the largest distance left [m].
     """
+    own = np.array([np.arange(4) + 4 * FINGERS.index(finger) for finger in pads])
+    targets = np.array(list(pads.values()))
     joints = np.array(seed, float)
+    lower, upper = kinematics.hand_lower[own] + 1e-3, kinematics.hand_upper[own] - 1e-3
     palm = kinematics.forward(ARM_HOME, joints)["palm"][:3, :3]
-    for _ in range(iterations):
+    damping = (pull**2 + 1e-6) * np.eye(4)
+    for iteration in range(iterations):
         tips = kinematics.tips_in_palm(joints)
-        largest_step = 0.0
-        for finger, target in pads.items():
-            own = slice(4 * FINGERS.index(finger), 4 * FINGERS.index(finger) + 4)
-            jacobian = palm.T @ kinematics.tip_jacobian(finger, ARM_HOME, joints)[:, own]
-            rows = np.vstack([jacobian, pull * np.eye(4)])
-            right = np.concatenate([target - tips[finger], pull * (seed[own] - joints[own])])
-            step = np.linalg.solve(rows.T @ rows + 1e-6 * np.eye(4), rows.T @ right)
-            step *= min(1.0, 0.4 / max(float(np.abs(step).max()), 1e-9))
-            moved = np.clip(joints[own] + step, kinematics.hand_lower[own] + 1e-3, kinematics.hand_upper[own] - 1e-3)
-            largest_step = max(largest_step, float(np.abs(moved - joints[own]).max()))
-            joints[own] = moved
-        if largest_step < 2e-4:
+        gaps = targets - np.array([tips[finger] for finger in pads])
+        worst = float(np.abs(gaps).max())
+        if iteration > UNREACHABLE_AFTER and worst > UNREACHABLE_GAP:
+            break
+        jacobians = np.array(
+            [palm.T @ kinematics.tip_jacobian(f, ARM_HOME, joints)[:, o] for f, o in zip(pads, own, strict=True)]
+        )
+        transposed = jacobians.transpose(0, 2, 1)
+        right = transposed @ gaps[:, :, None] + pull**2 * (seed[own] - joints[own])[:, :, None]
+        steps = np.linalg.solve(transposed @ jacobians + damping, right)[:, :, 0]
+        steps *= np.minimum(1.0, 0.4 / np.maximum(np.abs(steps).max(axis=1, keepdims=True), 1e-9))
+        moved = np.clip(joints[own] + steps, lower, upper)
+        change = float(np.abs(moved - joints[own]).max())
+        joints[own] = moved
+        if change < 3e-4:
             break
     tips = kinematics.tips_in_palm(joints)
     return joints, max(float(np.linalg.norm(target - tips[f])) for f, target in pads.items())

@@ -51,7 +51,9 @@ class TwinSurface:
                 nearest, normal = float(enter_at[face]), equations[face, :3]
         return None if normal is None else SurfacePoint(origin + nearest * direction, normal)
 
-    def pad_rest(self, point: Array, direction: Array, patch: float, across: tuple[Array, Array]) -> SurfacePoint | None:
+    def pad_rest(
+        self, point: Array, direction: Array, patch: float, across: tuple[Array, Array]
+    ) -> SurfacePoint | None:
         """Like first_hit, but None too where a pad would hang over an edge.
 
         Args:

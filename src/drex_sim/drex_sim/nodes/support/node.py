@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +13,9 @@ import rclpy
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
 from drex_sim.errors import ConfigError, DrexError
@@ -158,8 +161,14 @@ class DrexNode(LifecycleNode):
 
 
 def run_node(make: Callable[[], DrexNode], threads: int = 6) -> int:
-    """Run a node until Ctrl-C or SIGTERM; the exit code of its process."""
-    rclpy.init(args=sys.argv)
+    """Run a node until Ctrl-C or SIGTERM; the exit code of its process.
+
+    rclpy's own signal handlers would invalidate the context first, and then no running motion could be cancelled.
+    """
+    rclpy.init(args=sys.argv, signal_handler_options=SignalHandlerOptions.NO)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     try:
         node = make()
     except DrexError as error:
@@ -168,13 +177,12 @@ def run_node(make: Callable[[], DrexNode], threads: int = 6) -> int:
         return 1
     executor = MultiThreadedExecutor(num_threads=threads)
     executor.add_node(node)
-    try:
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
+    spinner = threading.Thread(target=executor.spin, name="executor", daemon=True)
+    spinner.start()
+    while spinner.is_alive() and not ended.wait(0.2):
         pass
-    finally:
-        node.halt()
-        executor.shutdown(timeout_sec=2.0)
-        node.destroy_node()
-        rclpy.try_shutdown()
-    return 0
+    node.halt()
+    executor.shutdown(timeout_sec=1.0)
+    node.destroy_node()
+    rclpy.try_shutdown()
+    return 0 if ended.is_set() else 1
