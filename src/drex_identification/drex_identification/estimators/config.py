@@ -40,8 +40,8 @@ class TipConfig:
     """Smallest noise of one tracked tilt [deg]."""
     position_offset_sigma: float = 0.0004
     """Error of the tracked position relative to rest that is common to a push [m]."""
-    position_floor: float = 0.0003
-    """Smallest noise of one tracked position [m]."""
+    position_floor: float = 0.0006
+    """Smallest noise of one tracked position; a tracker's errors stay alike from picture to picture [m]."""
     sample_period: float = 0.1
     """Signals are averaged over this: about one period of the arm's vibration [s]."""
     min_tilt: float = 0.8

@@ -58,7 +58,7 @@ class RosRobotConfig:
     """See drex_sim.robot.names.HandDriver."""
     stale_after: float = 0.5
     """Steady seconds after which a robot stream counts as silent."""
-    pose_max_age: float = 0.6
+    pose_max_age: float = 0.9
     """ROS seconds after which a tracked pose is too old to act on."""
     hand_mass: float = 0.644
     """Mass of the hand, part of every payload [kg]."""

@@ -55,7 +55,7 @@ class SafetyLimits:
     """Largest hand joint torque [N m]."""
     state_timeout: float = 0.5
     """Silence of a robot stream after which the rig is stopped, steady time [s]."""
-    pose_timeout: float = 0.6
+    pose_timeout: float = 0.9
     """Age of a tracked pose after which nothing acts on it [s]."""
     heartbeat_timeout: float = 2.0
     """Silence of a node's heartbeat after which the rig is stopped, steady time [s]."""
