@@ -69,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--object", default=None, help="twin id (default ketchup); with --mesh: name of the new twin")
     parser.add_argument("--mesh", type=Path, default=None, help="scanned mesh in metres to make a twin of")
+    parser.add_argument("--up", default=None, metavar="AXIS", help="axis of the mesh that points up, e.g. -y")
     parser.add_argument("--mass", type=float, default=None, help="true mass for the simulator [kg]")
     parser.add_argument("--realism", default="lab", help="ideal, lab or harsh (default lab)")
     parser.add_argument("--seed", type=int, default=1, help="of the simulated rig (default 1)")
@@ -88,7 +89,7 @@ def _run(options: argparse.Namespace, skip_grasp: bool) -> int:
     mesh = options.mesh
     outcome = run_demo(DemoOptions(
         object_id=options.object or (mesh.stem.lower() if mesh is not None else "ketchup"), mesh=mesh,
-        mass=options.mass, realism=options.realism, seed=options.seed, headless=options.headless,
+        up=options.up, mass=options.mass, realism=options.realism, seed=options.seed, headless=options.headless,
         skip_grasp=skip_grasp, calibrated=options.calibrated, pace=options.pace, hand_driver=options.hand_driver,
         runs=options.runs, timeout=options.timeout, verbose=options.verbose,
     ), say=lambda text: print(text, flush=True))

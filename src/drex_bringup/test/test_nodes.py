@@ -11,9 +11,22 @@ import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import WrenchStamped
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import MultiThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+from ur_dashboard_msgs.msg import RobotMode, SafetyMode
+
 from drex_bringup.nodes.coordinator import Coordinator
 from drex_bringup.nodes.lifecycle_manager import LifecycleManager
 from drex_bringup.nodes.supervisor import Supervisor
+from drex_msgs.action import Grasp, IdentifyAndGrasp, IdentifyObject
+from drex_msgs.msg import LoadedObject, MassEstimate, SafetyStatus, TrackedObject
+from drex_msgs.srv import LoadObject
 from drex_sim.errors import CancelledError, ConfigError, GraspError, PushError
 from drex_sim.nodes.support import (
     LATCHED,
@@ -25,20 +38,6 @@ from drex_sim.nodes.support import (
     run_action_goal,
     wait_for,
 )
-from geometry_msgs.msg import WrenchStamped
-from rclpy.action import ActionClient, ActionServer, CancelResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import MultiThreadedExecutor
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, String
-from std_srvs.srv import Trigger
-from ur_dashboard_msgs.msg import RobotMode, SafetyMode
-
-from drex_msgs.action import Grasp, IdentifyAndGrasp, IdentifyObject
-from drex_msgs.msg import LoadedObject, MassEstimate, SafetyStatus, TrackedObject
-from drex_msgs.srv import LoadObject
 
 IO = "/io_and_status_controller/"
 

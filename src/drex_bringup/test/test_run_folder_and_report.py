@@ -8,6 +8,8 @@ import os
 
 import numpy as np
 import pytest
+from PIL import Image
+
 from drex_bringup.jobs.demo import DemoOptions, check_options, launch_arguments, prepare, seal_mass
 from drex_bringup.report import build_report, load_run, summarise
 from drex_bringup.run_folder import new_run_folder, read_json, set_aside, write_json
@@ -15,7 +17,6 @@ from drex_identification.trials.push_trial import Phase, PushTrial
 from drex_identification.trials.storage import save_trial
 from drex_sim.errors import ConfigError, DrexError
 from drex_sim.robot.protocols import RecordedBlocks
-from PIL import Image
 
 N = 120
 

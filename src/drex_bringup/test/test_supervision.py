@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from drex_bringup.supervision import Observation, judge
 from drex_sim.robot.limits import SafetyLimits
 

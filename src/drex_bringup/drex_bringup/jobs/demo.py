@@ -14,6 +14,7 @@ from drex_bringup.run_folder import new_run_folder, read_json
 from drex_sim.errors import ConfigError, DrexError
 from drex_sim.twin import load_twin
 from drex_sim.twin.mass_record import check_mass, nominal_mass
+from drex_sim.twin.store import write_twin
 
 REALISM = ("ideal", "lab", "harsh")
 
@@ -30,6 +31,8 @@ class DemoOptions:
     """Twin on the table; with `mesh`, the name of the new twin."""
     mesh: Path | None = None
     """Scanned mesh to make a twin of."""
+    up: str | None = None
+    """Axis of the mesh that points up, e.g. "-y"; None: found."""
     mass: float | None = None
     """True mass for the simulator [kg]; None: drawn per seed around the library's."""
     realism: str = "lab"
@@ -120,15 +123,15 @@ def prepare(options: DemoOptions, say: Callable[[str], None]) -> tuple[Path, str
             raise ConfigError(f"object {object_id}: its object.yaml has no mass to simulate; give one with --mass KG")
         folder = new_run_folder(object_id, options.runs)
     else:
-        from drex_sim.twin.scan import import_scan  # trimesh and its helpers: only where a scan is given
+        from drex_sim.twin.scan import inspect_scan  # its helpers are heavy: only where a scan is given
 
-        twin = import_scan(options.mesh, object_id)
+        twin, notes = inspect_scan(options.mesh, object_id, up=options.up)
         folder = new_run_folder(object_id, options.runs)
-        from drex_sim.twin.store import write_twin
-
         write_twin(twin, folder / "twins")
         twin_path = os.pathsep.join(part for part in (str(folder / "twins"), twin_path) if part)
         say(f"{object_id}: twin of {options.mesh.name}, {1e3 * twin.height:.0f} mm high, {1e3 * twin.volume:.2f} l")
+        for note in notes:
+            say(f"  {note}")
     if options.mass is not None:
         seal_mass(folder, options.mass)
     return folder, object_id, twin_path
@@ -158,6 +161,8 @@ def launch_arguments(options: DemoOptions, folder: Path, object_id: str, twin_pa
     }
     if twin_path:
         values["twin_path"] = twin_path
+    if options.calibrated:
+        values["calibration_id"] = "simulated"
     if options.mass is not None:
         values["sealed_mass_file"] = str(sealed_mass_file(folder))
     return [f"{name}:={value}" for name, value in values.items()]

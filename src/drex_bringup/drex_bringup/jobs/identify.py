@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from drex_bringup.run_folder import read_json
 from drex_identification.estimators import MassEstimateResult, TipConfig, get_estimator
 from drex_identification.trials.push_trial import PushTrial
 from drex_identification.trials.storage import load_trial
@@ -29,21 +30,21 @@ def load_trials(source: Path) -> list[PushTrial]:
     return [load_trial(file) for file in files]
 
 
-def configure(settings: Sequence[str]) -> TipConfig:
-    """The estimator's configuration with settings like "force_scale_sigma=0.01".
+def configure(settings: Sequence[str], recorded: dict[str, float] | None = None) -> TipConfig:
+    """The estimator's configuration with settings like "force_scale_sigma=0.01", on top of those recorded.
 
     Raises:
       ConfigError: unknown name or no number; the text lists the names.
     """
     allowed = {f.name: f for f in dataclasses.fields(TipConfig)}
-    values: dict[str, float | int | bool] = {}
+    values = {name: value for name, value in (recorded or {}).items() if name in allowed}
     for setting in settings:
         name, _, text = setting.partition("=")
         if name not in allowed:
             raise ConfigError(f"--set {setting}: unknown; allowed: {', '.join(sorted(allowed))}")
         default = allowed[name].default
         try:
-            values[name] = int(text) if isinstance(default, int) else float(text)
+            values[name] = int(text) if isinstance(default, int) else float(text)  # type: ignore[assignment]
         except ValueError as error:
             raise ConfigError(f"--set {setting}: {text!r} is no number; write {name}=NUMBER") from error
     return dataclasses.replace(TipConfig(), **values)
@@ -61,7 +62,13 @@ def reidentify(source: Path, method: str, settings: Sequence[str], twin_path: st
         raise ConfigError(f"{source}: trials of {', '.join(ids)}; give the files of one object only")
     local = source / "twins"
     path = str(local) if twin_path is None and local.is_dir() else twin_path
-    return get_estimator(method).estimate(trials, load_twin(ids[0], path), configure(settings))
+    return get_estimator(method).estimate(trials, load_twin(ids[0], path), configure(settings, _recorded(source)))
+
+
+def _recorded(source: Path) -> dict[str, float]:
+    """Settings of the estimate that the run made; empty when it made none."""
+    estimate = read_json(source / "estimate.json") if source.is_dir() else None
+    return dict(estimate.get("config") or {}) if estimate else {}
 
 
 def describe(result: MassEstimateResult) -> str:

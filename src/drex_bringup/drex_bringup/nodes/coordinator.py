@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rclpy.action import ActionClient
-
 from drex_bringup.run_folder import new_run_folder, set_aside, write_json
 from drex_msgs.action import Grasp, IdentifyAndGrasp, IdentifyObject
 from drex_msgs.msg import LoadedObject, MassEstimate, SafetyStatus, TrackedObject
@@ -23,6 +21,7 @@ from drex_sim.nodes.support import (
     ActionRunner,
     DrexNode,
     GoalContext,
+    SteadyActionClient,
     call_service,
     run_action_goal,
     run_node,
@@ -65,8 +64,8 @@ class Coordinator(DrexNode):
         self._safety: SafetyStatus | None = None
         self._loaded = LoadedObject()
         self._load = self.create_client(LoadObject, "load_object", callback_group=self.group)
-        self._identify = ActionClient(self, IdentifyObject, "identify_object", callback_group=self.group)
-        self._grasp = ActionClient(self, Grasp, "grasp", callback_group=self.group)
+        self._identify = SteadyActionClient(self, IdentifyObject, "identify_object", callback_group=self.group)
+        self._grasp = SteadyActionClient(self, Grasp, "grasp", callback_group=self.group)
         self.streams.add("tracked_object", TrackedObject, lambda m: setattr(self, "_tracked", m))
         self.streams.add("safety/status", SafetyStatus, lambda m: setattr(self, "_safety", m), qos=LATCHED)
         self.streams.add("loaded_object", LoadedObject, lambda m: setattr(self, "_loaded", m), qos=LATCHED)
@@ -207,7 +206,7 @@ class Coordinator(DrexNode):
                 "NOT_TRACKED",
             )
 
-    def _inner(self, context: GoalContext, client: ActionClient, goal: Any, phase: str, code: str) -> Any:
+    def _inner(self, context: GoalContext, client: SteadyActionClient, goal: Any, phase: str, code: str) -> Any:
         """Run an inner action; its feedback becomes ours, our cancel becomes its."""
         begin, end = SHARE[phase]
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rclpy.action import ActionClient
-
 from drex_identification.conversions import estimate_to_msg, trial_from_msg
 from drex_identification.estimators import MassEstimateResult, TipConfig, Verdict, get_estimator, write_estimate
 from drex_identification.estimators.config import NUMERIC_FIELDS
@@ -22,7 +20,7 @@ from drex_msgs.msg import LoadedObject, MassEstimate
 from drex_msgs.msg import PushTrial as PushTrialMsg
 from drex_msgs.srv import DeleteTrials, IdentifyMass, ListTrials
 from drex_sim.errors import ConfigError, DrexError, PushError, TrialError, UnknownObjectError
-from drex_sim.nodes.support import LATCHED, TRIALS, ActionRunner, DrexNode, GoalContext, run_node
+from drex_sim.nodes.support import LATCHED, TRIALS, ActionRunner, DrexNode, GoalContext, SteadyActionClient, run_node
 from drex_sim.twin import load_twin
 
 
@@ -54,7 +52,7 @@ class MassEstimator(DrexNode):
                 (DeleteTrials, "delete_trials", self._on_delete),
             )
         ]
-        self.push_client = ActionClient(self, ExecutePush, "execute_push", callback_group=self.group)
+        self.push_client = SteadyActionClient(self, ExecutePush, "execute_push", callback_group=self.group)
         self._runners = [
             ActionRunner(self, IdentifyObject, "identify_object", lambda context: identify_object(self, context)),
             ActionRunner(self, Calibrate, "calibrate", _refuse_calibration),

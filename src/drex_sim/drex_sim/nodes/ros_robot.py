@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from numpy.typing import NDArray
-from rclpy.action import ActionClient
 from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -27,7 +26,7 @@ from drex_sim.errors import (
     StaleDataError,
 )
 from drex_sim.nodes.robot_streams import RobotStreams
-from drex_sim.nodes.support import LATCHED, RELIABLE, DrexNode, call_service, run_action_goal
+from drex_sim.nodes.support import LATCHED, RELIABLE, DrexNode, SteadyActionClient, call_service, run_action_goal
 from drex_sim.robot.limits import SafetyLimits
 from drex_sim.robot.names import ARM_JOINTS, HAND_JOINTS
 from drex_sim.robot.protocols import (
@@ -78,7 +77,7 @@ class RosRobot:
         self.streams = RobotStreams(node, self._config.hand_driver, self._config.stale_after)
         node.streams.add("safety/status", SafetyStatus, self._on_safety, qos=LATCHED)
         action = f"/{self._config.arm_controller}/follow_joint_trajectory"
-        self._trajectory_client = ActionClient(node, FollowJointTrajectory, action, callback_group=node.group)
+        self._trajectory_client = SteadyActionClient(node, FollowJointTrajectory, action, callback_group=node.group)
         self._zero_client = node.create_client(
             Trigger, "/io_and_status_controller/zero_ftsensor", callback_group=node.group
         )

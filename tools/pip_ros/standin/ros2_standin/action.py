@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_actions(arguments: argparse.Namespace) -> int:
     """Print the names."""
     with graph.node() as node:
-        actions = graph.settle(lambda: get_action_names_and_types(node))
+        actions = graph.settle(node, lambda: get_action_names_and_types(node))
     for name, types in sorted(actions):
         print(f"{name} [{', '.join(types)}]" if arguments.show_types else name)
     return 0

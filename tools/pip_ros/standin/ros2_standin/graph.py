@@ -32,13 +32,14 @@ def node() -> Iterator[Node]:
         rclpy.try_shutdown()
 
 
-def settle(read: Callable[[], Any], *, least: float = 0.8, quiet: float = 0.3, most: float = 3.0) -> Any:
-    """Read the graph until it has something in it and has not changed for a while [s]."""
+def settle(node: Node, read: Callable[[], Any], *, least: float = 0.8, quiet: float = 0.4, most: float = 5.0) -> Any:
+    """Read the graph until another node is seen, something is there, and nothing has changed for a while [s]."""
     start = changed = time.monotonic()
     value = read()
-    while (now := time.monotonic()) - start < most and (
-        not value or now - start < least or now - changed < quiet
-    ):
+    while (now := time.monotonic()) - start < most:
+        alone = len(node.get_node_names()) < 2
+        if value and not alone and now - start > least and now - changed > quiet:
+            break
         time.sleep(0.05)
         latest = read()
         if latest != value:

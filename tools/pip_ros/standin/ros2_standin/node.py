@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_nodes(arguments: argparse.Namespace) -> int:
     """Print the names."""
     with graph.node() as node:
-        for name in graph.settle(lambda: sorted(_names(node, hidden=arguments.all))):
+        for name in graph.settle(node, lambda: sorted(_names(node, hidden=arguments.all))):
             print(name)
     return 0
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_services(arguments: argparse.Namespace) -> int:
     """Print the names."""
     with graph.node() as node:
-        services = graph.settle(lambda: graph.visible(node.get_service_names_and_types()))
+        services = graph.settle(node, lambda: graph.visible(node.get_service_names_and_types()))
     for name, types in services:
         print(f"{name} [{', '.join(types)}]" if arguments.show_types else name)
     return 0

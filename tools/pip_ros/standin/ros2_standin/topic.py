@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_topics(arguments: argparse.Namespace) -> int:
     """Print the names."""
     with graph.node() as node:
-        topics = graph.settle(lambda: graph.visible(node.get_topic_names_and_types()))
+        topics = graph.settle(node, lambda: graph.visible(node.get_topic_names_and_types()))
     for name, types in topics:
         print(f"{name} [{', '.join(types)}]" if arguments.show_types else name)
     return 0
@@ -115,7 +115,7 @@ def _find(node: graph.Node, topic: str, kind: str | None) -> tuple[str, type]:
         if len(types) > 1:
             raise CommandError(f"topic {name} has several types, name one: {', '.join(types)}")
         kind = types[0]
-        graph.settle(lambda: node.count_publishers(name), least=0.2, quiet=0.2, most=1.0)
+        graph.settle(node, lambda: node.count_publishers(name), least=0.2, quiet=0.2, most=1.0)
     return name, messages.load_type(kind, "msg")
 
 

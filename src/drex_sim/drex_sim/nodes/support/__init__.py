@@ -4,7 +4,7 @@ from drex_sim.nodes.support.actions import ActionRunner, GoalContext
 from drex_sim.nodes.support.node import DrexNode, run_node
 from drex_sim.nodes.support.qos import LATCHED, RELIABLE, SENSOR_PUBLISHER, STREAM, TRIALS
 from drex_sim.nodes.support.streams import StreamReader
-from drex_sim.nodes.support.waiting import GoalOutcome, call_service, run_action_goal, wait_for
+from drex_sim.nodes.support.waiting import GoalOutcome, SteadyActionClient, call_service, run_action_goal, wait_for
 
 __all__ = [
     "LATCHED",
@@ -16,6 +16,7 @@ __all__ = [
     "DrexNode",
     "GoalContext",
     "GoalOutcome",
+    "SteadyActionClient",
     "StreamReader",
     "call_service",
     "run_action_goal",

@@ -19,6 +19,37 @@ GOAL_ANSWER_TIMEOUT = 5.0
 """Seconds of steady time within which an action server must answer a goal or a cancel request."""
 
 
+class SteadyActionClient(ActionClient):
+    """An ActionClient whose answers cannot overtake the bookkeeping of their requests.
+
+    rclpy registers a request after sending it; with the executor in another thread a quick server's answer may be
+    taken in between, is then "unexpected", and is lost.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._requesting = threading.RLock()
+        super().__init__(*arguments, **options)
+
+    def send_goal_async(self, *arguments: Any, **options: Any) -> Future:
+        """See ActionClient."""
+        with self._requesting:
+            return super().send_goal_async(*arguments, **options)
+
+    def _cancel_goal_async(self, goal_handle: Any) -> Future:
+        with self._requesting:
+            return super()._cancel_goal_async(goal_handle)
+
+    def _get_result_async(self, goal_handle: Any) -> Future:
+        with self._requesting:
+            return super()._get_result_async(goal_handle)
+
+    async def execute(self, taken_data: Any) -> None:
+        """Wait until no request is half registered, then handle what was taken."""
+        with self._requesting:
+            pass
+        await super().execute(taken_data)
+
+
 def wait_for(
     condition: Callable[[], bool],
     timeout: float,
