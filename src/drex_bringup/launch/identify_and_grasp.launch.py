@@ -21,7 +21,7 @@ from launch.actions import (
 )
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import EnvironmentVariable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace, SetParameter
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
@@ -156,6 +156,7 @@ def generate_launch_description():
     return LaunchDescription([
         *declare(),
         SetEnvironmentVariable("RCUTILS_LOGGING_BUFFERED_STREAM", "1"),
+        SetEnvironmentVariable("MUJOCO_GL", EnvironmentVariable("MUJOCO_GL", default_value="egl")),
         # One thread per process: the numerical libraries would otherwise fight for the cores of a small computer.
         SetEnvironmentVariable("OMP_NUM_THREADS", "1"),
         SetEnvironmentVariable("OPENBLAS_NUM_THREADS", "1"),

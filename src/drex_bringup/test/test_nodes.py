@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import threading
@@ -15,6 +16,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
+from rclpy.handle import InvalidHandle
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
@@ -48,7 +50,12 @@ class Graph:
     def __init__(self) -> None:
         self.executor = MultiThreadedExecutor(num_threads=10)
         self.nodes: list[Node] = []
-        self.thread = threading.Thread(target=self.executor.spin, daemon=True)
+        self.thread = threading.Thread(target=self.spin, daemon=True)
+
+    def spin(self) -> None:
+        # Shutting an executor down while it takes work is reported as an invalid handle.
+        with contextlib.suppress(InvalidHandle):
+            self.executor.spin()
 
     def add(self, node: Node) -> Node:
         self.nodes.append(node)

@@ -99,7 +99,7 @@ def test_refusals_before_anything_moves(world):
     begun = time.monotonic()
     with pytest.raises(MotionError, match="no_such_controller"):
         absent.execute(point_to_point(start, FAR, 0.5))
-    assert time.monotonic() - begun < 6.0
+    assert time.monotonic() - begun < 12.0
     assert np.allclose(robot.state().arm_position, start, atol=0.005)
     with pytest.raises(InvalidDataError, match="NaN"):
         robot.command(np.full(16, np.nan))

@@ -12,10 +12,10 @@ from drex_sim.errors import ConfigError
 
 BENCHMARKS = {
     "main-job": "main_job.py",
-    "rig": "rig.py",
+    "rig": "rig_realtime.py",
     "tracking": "tracking.py",
-    "identification": "identification.py",
-    "grasp": "grasp.py",
+    "identification": "identification_direct.py",
+    "grasp": "grasp_direct.py",
 }
 
 
