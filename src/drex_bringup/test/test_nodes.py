@@ -13,10 +13,10 @@ import rclpy
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import WrenchStamped
-from rclpy._rclpy_pybind11 import InvalidHandle
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import MultiThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
@@ -54,7 +54,7 @@ class Graph:
 
     def spin(self) -> None:
         # Shutting an executor down while it takes work is reported as an invalid handle.
-        with contextlib.suppress(InvalidHandle):
+        with contextlib.suppress(rclpy_implementation.InvalidHandle):
             self.executor.spin()
 
     def add(self, node: Node) -> Node:

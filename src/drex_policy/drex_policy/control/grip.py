@@ -40,7 +40,7 @@ class Grip:
         self._plan = plan
         self._stiffness = stiffness
         self._result = result
-        self._posture = plan.posture.hand_open.copy()
+        self._posture = robot.state().hand_position.copy()
         self.force = 0.0
         """Commanded force per side [N]."""
         self.weight = 0.0

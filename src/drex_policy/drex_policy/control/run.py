@@ -84,15 +84,20 @@ class GraspRun:
         self._grip = Grip(robot, self._kinematics, plan, config.stiffness, self._result)
         self.report("approach", 0.05)
         robot.set_payload(0.0, np.zeros(3))
+        # The free way is checked with the open hand: a finger still stretched out from a push would sweep the object.
+        self._grip.open(1.0)
+        robot.sleep(0.3)
         for goal in plan.free_path[1:]:
             now = robot.state().arm_position
             if np.abs(goal - now).max() > 1e-3:
                 robot.arm.execute(along_path(np.stack([now, goal]), config.joint_speed))
-        self._grip.open(1.0)
         robot.zero_force()
+        robot.sleep(config.weighing.settle)
+        # Here nothing touches the hand, and the straight approach keeps the wrist's orientation; at its end a finger
+        # may lean on the object.
+        self._watch.empty = self._watch.mean_force(config.weighing.duration)
         self._follow(along_path(plan.approach, config.approach_speed))
         robot.sleep(config.weighing.settle)
-        self._watch.empty = self._watch.mean_force(config.weighing.duration)
 
     def _follow(self, trajectory: JointTrajectory, guard: Callable[[RobotState], bool] | None = None) -> None:
         """Run a trajectory from where the arm really is."""
